@@ -134,7 +134,6 @@ def test_every_setting_of_a_run_belongs_to_one_part_of_its_assembly() -> None:
 def forget() -> None:
     """Let what was gathered from the declarations be gathered again."""
     parts._built_in.cache_clear()
-    parts._built_in_by_field.cache_clear()
 
 
 def test_a_setting_that_nobody_declared_is_noticed_and_built_in_until_then(monkeypatch: pytest.MonkeyPatch) -> None:

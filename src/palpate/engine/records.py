@@ -201,7 +201,7 @@ class Record:
     def __init__(self, sizes: Mapping[str, int] | None = None, /, **values: Any) -> None:
         self._table = np.zeros(max(self.words, 1), dtype=np.int64)
         self._reals = self._table.view(np.float64)
-        self.address: int = _address(self._table)  # where the table lies, as long as the record is alive
+        self.address: int = address_of_array(self._table)  # where the table lies, as long as the record is alive
         self._held: dict[str, Any] = {}
         self.replaced = False  # whether a field has become another array or record since this was last set to False
         unknown = values.keys() - self.fields.keys()
@@ -234,7 +234,7 @@ class Record:
         if field.listed:
             tables = np.array([item.address for item in value], dtype=np.int64)
             self._held[field.name] = (list(value), tables)
-            self._table[field.offset], self._table[field.offset + 1] = _address(tables), len(tables)
+            self._table[field.offset], self._table[field.offset + 1] = address_of_array(tables), len(tables)
         elif not isinstance(field.kind, Kind):
             if not isinstance(value, field.kind):
                 raise InvalidInput(f"{type(self).__name__}.{field.name} must be a {field.kind.__name__}, got {value!r}")
@@ -262,7 +262,7 @@ class Record:
     def _hold(self, field: Field, array: NDArray[Any]) -> None:
         """Note where an array of the right kind lies, and its lengths."""
         self._held[field.name] = array
-        self._table[field.offset] = _address(array)
+        self._table[field.offset] = address_of_array(array)
         for k, length in enumerate(array.shape if field.kind.dimensions else ()):
             self._table[field.offset + 1 + k] = length
 
@@ -275,6 +275,14 @@ class Record:
         self.replaced = True
         for name, value in values.items():
             self._fill(self.fields[name], value)
+
+    def write(self, values: Mapping[str, Any]) -> None:
+        """Write numbers, and numbers into arrays, of several fields where they are."""
+        for name, value in values.items():
+            if isinstance(held := self._held.get(name), np.ndarray):
+                held[...] = value
+            else:
+                _write(self, self.fields[name], value)
 
     @classmethod
     def shapes(cls, sizes: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
@@ -322,7 +330,7 @@ class Record:
         return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in self.fields)})"
 
 
-def _address(array: NDArray[Any]) -> int:
+def address_of_array(array: NDArray[Any]) -> int:
     """Where an array's numbers lie; faster than `array.ctypes`."""
     return array.__array_interface__["data"][0]
 

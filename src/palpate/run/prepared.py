@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple, get_args, get_origin
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from palpate.errors import PalpateError
 from palpate.run.assemble.renew import Renewable
+from palpate.run.block import Block
 from palpate.run.build import build
 from palpate.run.simulate import execute_bare
 from palpate.scenario.checking.checks import contradictions
@@ -22,6 +23,13 @@ from palpate.trace import Trace
 # Sections whose numbers an assembled run can take over, and what stands for the others while they are typed.
 _SECTIONS = {"control": "law", "reference": "reference", "world": "world", "run": "clock"}
 _ALONE = {"world", "run"}  # typed without the others
+
+
+class _Change(NamedTuple):
+    """Parts of a run that are others, and its bounds on metrics."""
+
+    sections: dict[str, Any]
+    bounds: Mapping[str, Any]
 
 
 class Prepared:
@@ -36,6 +44,7 @@ class Prepared:
         self._kept: Renewable | None = None
         self._built: dict[str, Any] = {}  # the data that the kept assembly was built from, and what they say
         self._scenario: Scenario | None = None
+        self._block: tuple[Block, frozenset[str]] | None = None  # of the kept assembly, and the channels it keeps
 
     def run(
         self, overrides: Sequence[str], *, singular: bool = True, read: set[str] | None = None
@@ -58,6 +67,53 @@ class Prepared:
         self.release_broken()
         return bounds, trace
 
+    def several(
+        self, many: Sequence[Sequence[str]], *, singular: bool, read: set[str]
+    ) -> Iterator[tuple[int, Mapping[str, Any], Trace]]:
+        """Make those of many runs that can be made together, in compiled calls of several runs each.
+
+        Args:
+            many: `key=value` texts of each run.
+            singular, read: as for `run`.
+
+        Yields:
+            the place of a run in `many`, its bounds, and its trace for metrics. A run that is left out is to be made
+            alone, whatever the reason.
+        """
+        kept = self._kept
+        if kept is None or not Block.possible(kept):
+            return
+        changes = [self._change_for(overrides) for overrides in many]
+        block = self._block_of(kept, frozenset(read))
+        for place, change in enumerate(changes):
+            if block.full:
+                yield from self._made(block, singular, read)
+            try:
+                if change is not None and kept.renew(kept.first.varied(**change.sections)):
+                    block.add((place, change.bounds))
+            except PalpateError:
+                if self.release_broken():
+                    return
+        yield from self._made(block, singular, read)
+
+    def _change_for(self, overrides: Sequence[str]) -> _Change | None:
+        try:
+            return self._change(apply_overrides(self._data, overrides))
+        except PalpateError:
+            return None
+
+    def _block_of(self, kept: Renewable, read: frozenset[str]) -> Block:
+        """The block of an assembly, which keeps its room from one use to the next."""
+        if self._block is None or self._block[0].kept is not kept or self._block[1] != read:
+            self._block = Block(kept, kept.keep_channels(read)), read
+        return self._block[0]
+
+    def _made(self, block: Block, singular: bool, read: set[str]) -> Iterator[tuple[int, Mapping[str, Any], Trace]]:
+        for (place, bounds), trace in block.traces(singular=singular, read=read):
+            if trace is not None:
+                yield place, bounds, trace
+        self.release_broken()
+
     def ready(self, data: dict[str, Any]) -> tuple[Renewable, Mapping[str, Any]]:
         """Make the assembly of a scenario's data ready to run once, and return it with the bounds it must keep.
 
@@ -66,29 +122,39 @@ class Prepared:
         """
         return self._renew(data) or self._build(data)
 
-    def release_broken(self) -> None:
-        """Let the assembly go if the engine gave up in it: nothing of it may be used again."""
-        if self._kept is not None and self._kept.assembly.rescues.said is not None:
-            self._kept = None
+    def release_broken(self) -> bool:
+        """Let the assembly go if the engine gave up in it, and say so: nothing of it may be used again."""
+        if self._kept is None or self._kept.assembly.rescues.said is None:
+            return False
+        self._kept = self._block = None
+        return True
 
     def _build(self, data: dict[str, Any]) -> tuple[Renewable, Mapping[str, Any]]:
-        self._kept = None  # also where building fails half-way
+        self._kept = self._block = None  # also where building fails half-way
         scenario = scenario_from_data(data).with_code()
         self._kept, self._built, self._scenario = Renewable(build(scenario)), data, scenario
         return self._kept, scenario.metrics
 
     def _renew(self, data: Mapping[str, Any]) -> tuple[Renewable, Mapping[str, Any]] | None:
         """The kept assembly made ready for a run, and its bounds; what is refused is left to the long way."""
+        change, kept = self._change(data), self._kept
+        try:
+            fits = kept is not None and change is not None and kept.renew(kept.first.varied(**change.sections))
+        except PalpateError:
+            return None
+        return (kept, change.bounds) if fits and kept is not None and change is not None else None
+
+    def _change(self, data: Mapping[str, Any]) -> _Change | None:
+        """What is another than in the run that the kept assembly was built for; None where that needs another one."""
         changed = {name for name in {**data, **self._built} if data.get(name) != self._built.get(name)}
         if self._kept is None or self._scenario is None or not changed <= {*_SECTIONS, "metrics"}:
             return None
         try:
             typed = self._typed(data, changed, self._scenario)
-            changes = {_SECTIONS[name]: section for name, section in typed.items() if name in _SECTIONS}
-            fits = self._kept.renew(self._kept.first.varied(**changes))
-            return (self._kept, typed.get("metrics", self._scenario.metrics)) if fits else None
         except (PalpateError, ValidationError):
             return None
+        sections = {_SECTIONS[name]: section for name, section in typed.items() if name in _SECTIONS}
+        return _Change(sections, typed.get("metrics", self._scenario.metrics))
 
     def _typed(self, data: Mapping[str, Any], changed: set[str], built: Scenario) -> dict[str, Any]:
         alone = {name for name in changed if name in _ALONE and name in data}
@@ -110,18 +176,41 @@ def _typed_again(known: BaseModel, before: Mapping[str, Any], after: Mapping[str
     So is what neither gives: a default is neither made nor checked again.
     """
     kind = type(known)
-    if not after.keys() <= kind.model_fields.keys():
+    names = kind.__pydantic_fields__
+    if not after.keys() <= names.keys():
         raise PalpateError("unknown keys")
     parts = {
         name: getattr(known, name)
         if name in before and before[name] == value
-        else _from_json(_validator(kind, name), value)
+        else _part_again(kind, name, getattr(known, name), before.get(name), value)
         for name, value in after.items()
     }
-    same = {name: getattr(known, name) for name in kind.model_fields if name not in before and name not in after}
+    same = {name: getattr(known, name) for name in names if name not in before and name not in after}
     made = kind.__pydantic_validator__.validate_python({**same, **parts}, strict=True)
     made.model_fields_set.difference_update(same)
     return made
+
+
+def _part_again(kind: type[BaseModel], name: str, known: Any, before: Any, after: Any) -> Any:
+    """A field of a section, down to the numbers that are new where it is a section itself, or a list of sections."""
+    inner, listed = _sections_in(kind, name)
+    if inner is not None and not listed and isinstance(before, dict) and isinstance(after, dict):
+        return _typed_again(known, before, after)
+    alike = inner is not None and listed and isinstance(before, list) and isinstance(after, list)
+    if alike and len(before) == len(after) == len(known):
+        rows = zip(known, before, after)
+        return tuple(item if old == new else _typed_again(item, old, new) for item, old, new in rows)
+    return _from_json(_validator(kind, name), after)
+
+
+@cache
+def _sections_in(kind: type[BaseModel], name: str) -> tuple[type[BaseModel] | None, bool]:
+    """The section that a field is, or is a list of, where nothing else may stand there."""
+    annotation = kind.model_fields[name].annotation
+    listed = get_origin(annotation) is tuple and get_args(annotation)[1:] == (...,)
+    inner = get_args(annotation)[0] if listed else annotation
+    plain = isinstance(inner, type) and issubclass(inner, BaseModel) and not inner.__subclasses__()
+    return (inner if plain else None), listed
 
 
 @cache

@@ -73,7 +73,11 @@ class Rescues:
 
     def call(self, code: Kernel, number: int = 0) -> int:
         """code(loop, number), or FATAL; nothing may be called after that."""
-        return self.noted(code, call_guarded(self.rescue(code).address, self._loop, number))
+        return self.call_on(self._loop, code, number)
+
+    def call_on(self, record: int, code: Kernel, number: int = 0) -> int:
+        """The same of another record, which calls kernels of the loop."""
+        return self.noted(code, call_guarded(self.rescue(code).address, record, number))
 
     def rescue(self, code: Kernel) -> Rescue:
         """Numbers that guard a kernel, for compiled code that calls it."""

@@ -96,40 +96,50 @@ def undeclared() -> tuple[str, ...]:
     return tuple(path for path in settings_of_runs() if path not in known)
 
 
-@cache
-def _built_in(section: str) -> tuple[tuple[str, ...], ...]:
-    """Paths below a section, split, of what is built into an assembly; a setting that nobody declared is."""
-    paths = [*(path for one in PARTS.values() for path in one.built), *undeclared()]
-    return tuple(tuple(path.split(".")[1:]) for path in paths if path.split(".")[0] == section and "." in path)
+_Tree = dict[str, Any]  # names of settings, down to those that are compared, below which there is nothing
 
 
 def are_alike(section: str, one: Any, other: Any) -> bool:
     """Whether two worlds or clocks can share an assembly; what they hold in common is not looked into."""
     if one is other:
         return True
-    for name, (paths, shares) in _built_in_by_field(section).items():
+    for name, (tree, shares) in _built_in(section).items():
         a, b = getattr(one, name), getattr(other, name)
-        if a is b:
-            continue
-        if any(_value(a, path) != _value(b, path) for path in paths):
-            return False
-        if any(share(_value(a, path)) != share(_value(b, path)) for path, share in shares):
+        if a is not b and (_differ(a, b, tree) or any(share(_value(a, p)) != share(_value(b, p)) for p, share in shares)):
             return False
     return True
 
 
+def _differ(one: Any, other: Any, tree: _Tree | None) -> bool:
+    """Whether a setting differs in what is built in of it, of a list in any of its sections."""
+    if one is other or (tree is not None and not tree):
+        return False
+    if tree is None or one is None or other is None:
+        return one != other
+    if isinstance(one, tuple):
+        return len(one) != len(other) or any(_differ(a, b, tree) for a, b in zip(one, other))
+    return any(_differ(getattr(one, name), getattr(other, name), below) for name, below in tree.items())
+
+
 @cache
-def _built_in_by_field(section: str) -> dict[str, tuple[list[_Path], list[tuple[_Path, Callable[[Any], Any]]]]]:
-    """Values built into an assembly, by the field of the section that it is in: paths, and shares of values."""
-    found: dict[str, tuple[list[_Path], list[tuple[_Path, Callable[[Any], Any]]]]] = {}
-    for name, *path in _built_in(section):
-        found.setdefault(name, ([], []))[0].append(tuple(path))
+def _built_in(section: str) -> dict[str, tuple[_Tree | None, list[tuple[_Path, Callable[[Any], Any]]]]]:
+    """Settings built into an assembly, by the field of the section that they are in, and shares of others.
+
+    A setting that nobody declared is built in.
+    """
+    tree, found = _Tree(), dict[str, list[tuple[_Path, Callable[[Any], Any]]]]()
+    for start, *path in (path.split(".") for path in [*(p for one in PARTS.values() for p in one.built), *undeclared()]):
+        here = tree
+        for name in path[:-1] if start == section else ():
+            here = here.setdefault(name, {})
+        if start == section and path:
+            here[path[-1]] = None
     for one in PARTS.values():
         for whole, share in one.built_where.items():
             start, name, *path = whole.split(".")
             if start == section:
-                found.setdefault(name, ([], []))[1].append((tuple(path), share))
-    return found
+                found.setdefault(name, []).append((tuple(path), share))
+    return {name: (tree.get(name, {}), found.get(name, [])) for name in (*tree, *found)}
 
 
 def fixed_in_runs() -> tuple[str, ...]:

@@ -8,17 +8,12 @@ it, so that both ways give the same bits.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from dataclasses import replace
+from collections.abc import Collection
 from typing import Any
 
 import mujoco
-import numpy as np
 
 from palpate.control.bound_law import BoundLaw
-from palpate.engine.physics import Physics
-from palpate.engine.records import Record
-from palpate.engine.spans import copy_spans
 from palpate.run.assemble.assemble import (
     assemble,
     begun,
@@ -32,6 +27,7 @@ from palpate.run.assemble.assemble import (
     wanted_axes,
     writing_to,
 )
+from palpate.run.assemble.numbers import Numbers
 from palpate.run.assemble.parts import are_alike, fixed_in_runs
 from palpate.run.assemble.recording import kept_fields
 from palpate.run.run import Run
@@ -43,7 +39,6 @@ from palpate.world.plants.tree_plant import LinkMasses
 from palpate.world.rigid.stops import read_mobility
 from palpate.world.sensing.custom import bound_sensors
 
-_BUFFERS = ("record", "times", "targets")  # written anew by every run, or kept on purpose
 _PLACED = ("position", "quat_wxyz", "normal", "friction")  # of a surface, in the compiled scene
 _LOOKED_AT = (
     "q", "v", "tau", "command", "tool_", "target_", "energy.", "guard", "surface.", "push_wrench", "contact_wrench",
@@ -61,7 +56,7 @@ class Renewable:
         self._law, self._plant = self.assembly.law, self.assembly.plant
         self._chosen = self.assembly.run.law  # with its open settings chosen
         records = (self._law.gains, self._law.memory) if self._law.compiled else ()
-        self._numbers = _Numbers(self.assembly.loop, *records)
+        self.numbers = Numbers(self.assembly.loop, *records)
         self._world = self.assembly.run.world  # with the rotors that a servo is assumed to have
         self._change, self._surfaces = self._world.plant, run.world.surfaces
         self._places = places_of(run.robot, self._plant.model)
@@ -84,7 +79,7 @@ class Renewable:
             law = writing_to(law, self.assembly.layout)
         if _interface(law) != _interface(self._law) or can_share(run, self._plant) != self.assembly.loop.shared:
             return False
-        self._numbers.restore()
+        self.numbers.restore()
         self._change_scene(run)
         self.assembly.run, self.assembly.law = run, law
         self._change_loop(run, law)
@@ -102,7 +97,7 @@ class Renewable:
             chosen = tuple(c for c in self._offered if kept is None or c.name in kept or not _looked_at(c.name))
             fields = kept_fields(self.first, self.assembly.layout, chosen)
             loop.replace_all(fields)
-            self._numbers.take_over(loop, fields)
+            self.numbers.take_over(loop, fields)
             self.assembly.chosen = chosen
         return self._offered
 
@@ -120,18 +115,18 @@ class Renewable:
     def _change_scene(self, run: Run) -> None:
         """The compiled scene and its data as if they were built for this run."""
         model, data = self._plant.model, self.assembly.data
-        if run.world.plant != self._change:
+        if not _same(run.world.plant, self._change):
             change_in_place(self._plant, run.world, data, self._places)
             self._change = run.world.plant
-        if self._masses is not None and run.world.plant != self._world.plant:
+        if self._masses is not None and not _same(run.world.plant, self._world.plant):
             self._masses.read()
             read_mobility(self.assembly.loop.holding.stops, model)
         for surface, last in zip(run.world.surfaces, self._surfaces):
-            if any(getattr(surface, name) != getattr(last, name) for name in _PLACED):
+            if surface is not last and any(getattr(surface, name) != getattr(last, name) for name in _PLACED):
                 place_surface(model, surface)
         self._surfaces = run.world.surfaces
-        if run.world.surfaces != self.assembly.plant.surfaces:
-            self.assembly.plant = replace(self._plant, surfaces=run.world.surfaces)
+        if not _same(run.world.surfaces, self.assembly.plant.surfaces):
+            self.assembly.plant = self._plant.with_surfaces(run.world.surfaces)
         mujoco.mj_resetData(model, data)
         set_state(self.assembly.plant, data, *run.start())
 
@@ -141,13 +136,14 @@ class Renewable:
         changed: dict[str, Any] = {}
         if loop.friction.on and plant.friction.any():
             loop.friction.coulomb[:], loop.friction.damping[:] = plant.friction, plant.model.dof_damping
-        else:
+        elif loop.friction.on or plant.friction.any():
             changed["friction"] = joint_friction(plant.model, plant.friction, False)
         if law is not self._law:
             of_law = law_fields(run, law)
             changed |= {name: of_law[name] for name in _LAW_FIELDS}
         first = self.first.world
-        other = {name for name in ("sensors", "driver", "pushes") if getattr(run.world, name) != getattr(first, name)}
+        worlds = run.world, first
+        other = {name for name in ("sensors", "driver", "pushes") if not _same(*(getattr(w, name) for w in worlds))}
         if other & {"sensors", "driver"}:
             changed |= sensor_fields(run, plant, law, loop.shared)
         if custom := run.world.sensors.custom:  # with a memory that has not run
@@ -157,10 +153,15 @@ class Renewable:
             changed |= outside_fields(run, plant, loop.plant, rows, felt_bodies(run, plant), self.assembly.carrier)
         if run.reference is not self.first.reference:
             changed["wanted"] = wanted_axes(run)
-        loop.replace_all(changed)
+        if changed:
+            loop.replace_all(changed)
         for state, surface, old in zip(loop.surfaces, run.world.surfaces, first.surfaces):
             if surface is not old and not anew:
-                state.replace_all(surface_numbers(surface))
+                state.write(surface_numbers(surface))
+
+
+def _same(one: Any, other: Any) -> bool:
+    return one is other or one == other
 
 
 def _looked_at(channel: str) -> bool:
@@ -172,55 +173,3 @@ def _interface(law: BoundLaw) -> tuple[Any, ...]:
     """Properties of a law that loop and row depend on, besides its records."""
     return law.terms, law.command, law.shown, law.compiled, law.needs, law.ending
 
-
-class _Numbers:
-    """Every number of some records, down to the last array, as they are now."""
-
-    def __init__(self, *records: Record) -> None:
-        self._arrays: list[np.ndarray] = []
-        self._held: list[tuple[Record, dict[str, Any]]] = []
-        self._seen: set[int] = set()
-        for record in records:
-            self._note(record)
-        self._copies = [array.copy() for array in self._arrays]
-        # As rows of addresses and bytes, to be written back by compiled code; every array of a record is contiguous.
-        pairs = zip(self._arrays, self._copies)
-        self._spans = np.array([(_address(to), _address(of), of.nbytes) for to, of in pairs], dtype=np.int64)
-
-    def _note(self, record: Record) -> None:
-        if id(record) in self._seen or isinstance(record, Physics):
-            return
-        self._seen.add(id(record))
-        self._held.append((record, dict(record._held)))
-        self._arrays.append(record._table)
-        for name, value in record._held.items():
-            if isinstance(value, Record):
-                self._note(value)
-            elif isinstance(value, tuple):
-                for item in value[0]:
-                    self._note(item)
-            elif name not in _BUFFERS:
-                self._arrays.append(value)
-
-    def take_over(self, record: Record, names: Iterable[str]) -> None:
-        """Let some fields of a record be from now on as they are now."""
-        held = next(held for noted, held in self._held if noted is record)
-        copy = next(copy for array, copy in zip(self._arrays, self._copies) if array is record._table)
-        for name in names:
-            field = record.fields[name]
-            span = slice(field.offset, field.offset + field.words)
-            copy[span] = record._table[span]
-            if name in record._held:
-                held[name] = record._held[name]
-
-    def restore(self) -> None:
-        """Write them back."""
-        for record, held in self._held:
-            if record.replaced:
-                record._held.update(held)
-                record.replaced = False
-        copy_spans(self._spans.reshape(-1))
-
-
-def _address(array: np.ndarray) -> int:
-    return array.__array_interface__["data"][0]

@@ -85,6 +85,8 @@ def _not_deep_inside(assembly: Assembly) -> None:
                 f" at most {MOST_PENETRATION * 1e3:g} mm is accepted",
                 hint="move the surface, or the start posture",
             )
+    if assembly.data.ncon == 0:
+        return
     contacts = assembly.data.contact
     for k in np.flatnonzero(contacts.dist < -MOST_PENETRATION)[:1]:
         names = [assembly.plant.model.geom(int(g)).name or "unnamed geom" for g in contacts.geom[k]]
@@ -178,10 +180,14 @@ def _mobility(assembly: Assembly, body: int, offset: Array) -> Array:
     """J M⁻¹ Jᵀ of a point of a body at the start, 1/kg."""
     model, data = assembly.plant.model, assembly.data
     point = data.xpos[body] + data.xmat[body].reshape(3, 3) @ offset
-    J, M = np.zeros((3, model.nv)), np.zeros((model.nv, model.nv))
+    J = np.zeros((3, model.nv))
     mujoco.mj_jac(model, data, J, None, point, body)
+    if not assembly.run.robot.coordinates.coupled:
+        solved = np.zeros_like(J)  # M⁻¹ of each row, from the factors that the engine has at hand
+        mujoco.mj_solveM(model, data, solved, J)
+        return J @ solved.T
+    M, G = np.zeros((model.nv, model.nv)), assembly.plant.map
     mujoco.mj_fullM(model, data, M)
-    G = assembly.plant.map
     return J @ G @ np.linalg.solve(G.T @ M @ G, (J @ G).T)
 
 

@@ -17,7 +17,7 @@ from palpate.robot.robot import Robot
 from palpate.spatial import matrix_from_quat, quat_from_euler, quat_from_matrix, rows
 from palpate.spatial.shapes import SHAPES
 from palpate.world.config import FreeObject, Pole, Surface, World
-from palpate.world.driver import Driver, friction_left, per_joint
+from palpate.world.driver import friction_left, per_joint
 from palpate.world.plants.contact_sensors import RigidSensor, add_contact_sensors, add_point_sensors
 from palpate.world.plants.elastic.gears import Elasticity, take_over_drives
 from palpate.world.plants.joint_friction import take_over_friction
@@ -81,6 +81,12 @@ class Plant:
         """Velocities of the whole scene from the robot's and those of everything beyond it."""
         robot = np.vstack([self.robot.coordinates.map, np.zeros((self.model.nv - self.robot.model.nv, self.robot.nv))])
         return np.hstack([robot, np.eye(self.model.nv)[:, self.robot.model.nv :]])
+
+    def with_surfaces(self, surfaces: tuple[Surface, ...]) -> Plant:
+        """The same scene with other numbers of its surfaces."""
+        plant = object.__new__(Plant)
+        vars(plant).update(vars(self), surfaces=surfaces)
+        return plant
 
     def places(self) -> tuple[np.ndarray, np.ndarray]:
         """Where the robot's coordinates and velocities stand in the scene's."""
@@ -264,7 +270,8 @@ def _change_masses(spec: mujoco.MjSpec, robot: Robot, world: World) -> None:
         body.fullinertia = np.full(6, np.nan)  # the engine's mark for "not given"
 
 
-_IN_PLACE = ("body_mass", "body_inertia", "body_ipos", "dof_damping", "dof_frictionloss")
+_MASSES = ("body_mass", "body_inertia", "body_ipos")
+_IN_PLACE = (*_MASSES, "dof_damping", "dof_frictionloss")
 
 
 def change_in_place(plant: Plant, world: World, scratch: mujoco.MjData, where: RobotPlaces) -> None:
@@ -272,21 +279,31 @@ def change_in_place(plant: Plant, world: World, scratch: mujoco.MjData, where: R
 
     Centres of mass can only be shifted where the compiled ones were: the engine notes which frames coincide.
     """
-    model, robot, change, nominal = plant.model, plant.robot, world.plant, plant.robot.model
-    check_names("link", change.link_mass_scale, where.names)
-    scale = np.array([change.mass_scale * change.link_mass_scale.get(name, 1.0) for name in where.names])
-    here, there = where.bodies, where.nominal
+    model, change, nominal = plant.model, world.plant, plant.robot.model
+    here, there, scale = where.bodies, where.nominal, np.array(change.mass_scale)
+    if change.link_mass_scale:
+        check_names("link", change.link_mass_scale, where.names)
+        scale = scale * np.array([change.link_mass_scale.get(name, 1.0) for name in where.names])
     model.body_mass[here] = scale * nominal.body_mass[there]
-    model.body_inertia[here] = scale[:, None] * nominal.body_inertia[there]
+    model.body_inertia[here] = scale[..., None] * nominal.body_inertia[there]
     model.body_ipos[here] = nominal.body_ipos[there] + change.com_offset
-    joints = where.joints
-    viscous, coulomb = where.friction_left(robot, world.driver)
+    losses = world.driver, change.joint_damping, change.joint_friction
+    anew = where.losses is None or any(now is not last and now != last for now, last in zip(losses, where.losses))
+    if anew:
+        where.losses = None  # until they are known to be possible
+        _change_losses(plant, world, where.joints)
+    refuse_impossible(model, "this world", only=_IN_PLACE if anew else _MASSES)
+    if anew:
+        plant.friction[where.joints], where.losses = take_over_friction(model)[where.joints], losses
+    mujoco.mj_setConst(model, scratch)
+
+
+def _change_losses(plant: Plant, world: World, joints: np.ndarray) -> None:
+    model, robot, change, nominal = plant.model, plant.robot, world.plant, plant.robot.model
+    viscous, coulomb = friction_left(robot, world.driver)
     damping = viscous * nominal.dof_damping + per_joint(robot, change.joint_damping, "joint_damping")
     friction = coulomb * nominal.dof_frictionloss + per_joint(robot, change.joint_friction, "joint_friction")
     model.dof_damping[joints], model.dof_frictionloss[joints] = damping[joints], friction[joints]
-    refuse_impossible(model, "this world", only=_IN_PLACE)
-    plant.friction[joints] = take_over_friction(model)[joints]
-    mujoco.mj_setConst(model, scratch)
 
 
 @dataclass
@@ -297,13 +314,7 @@ class RobotPlaces:
     bodies: np.ndarray
     nominal: np.ndarray
     joints: np.ndarray
-    _last: tuple[Driver, tuple[Array, Array]] | None = None
-
-    def friction_left(self, robot: Robot, driver: Driver) -> tuple[Array, Array]:
-        """`friction_left`, kept for the driver that was asked for last."""
-        if self._last is None or self._last[0] is not driver:
-            self._last = driver, friction_left(robot, driver)
-        return self._last[1]
+    losses: tuple[Any, ...] | None = None  # driver, damping and friction that the scene has, once they were changed
 
 
 def places_of(robot: Robot, model: mujoco.MjModel) -> RobotPlaces:

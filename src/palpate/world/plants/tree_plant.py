@@ -15,8 +15,9 @@ import mujoco
 import numpy as np
 
 from palpate.checks import Array
-from palpate.engine.kernels import kernel
+from palpate.engine.kernels import clear, kernel, put
 from palpate.engine.records import Cube, Integers, Kept, Matrix, Record, Vector, sized
+from palpate.engine.views import part
 from palpate.equations.code.tree_program import (
     FrameTerms,
     TreeCode,
@@ -38,7 +39,7 @@ FARTHEST, FASTEST = 1e6, 1e9  # rad or m, and rad/s or m/s: larger values are le
 SMALLEST_PIVOT = 1e-13  # of the mass matrix: below this MuJoCo warns
 HINGE, _SLIDE, FREE = range(3)
 _SLIDING = 2  # mjJNT_SLIDE; hinges follow
-_EYE, _ABOVE, _RIGHT = np.eye(3), (0, 0, 1), (1, 2, 2)
+_EYE = np.eye(3)
 _KINDS = {"revolute": HINGE, "prismatic": _SLIDE, "free": FREE}
 
 
@@ -213,6 +214,97 @@ def read_numbers(tree: TreePlant, model: mujoco.MjModel) -> None:
     LinkMasses(tree, model).read()
 
 
+class LinkNumbers(Record):
+    """Masses of a compiled scene, and where the parameters of its tree's links are. Sizes: links, bodies."""
+
+    links: int
+    link_of: Integers = sized("bodies")  # `links` for what stands still
+    shift: Vector = sized("links")  # along z, from a link's parameters' frame turned as the terms' frame to the latter
+    at: Matrix = sized("bodies", 3)
+    rotated: Cube = sized("bodies", 3, 3)
+    principal: Cube = sized("bodies", 3, 3)  # axes of every body's inertia in the frame of its link's parameters
+    masses: Vector = sized("bodies")  # the scene's own memory, as the next two
+    inertias: Matrix = sized("bodies", 3)
+    positions: Matrix = sized("bodies", 3)
+    centres: Matrix = sized("bodies", 3)  # of mass, in the frame of its link's parameters
+    mass: Vector = sized("all")  # of every link and of all that stands still
+    com: Matrix = sized("all", 3)
+    tensor: Cube = sized("all", 3, 3)
+
+
+@kernel
+def place_centres(m: LinkNumbers) -> None:
+    """Centres of mass of the bodies in the frames of their links' parameters."""
+    for b in range(m.masses.size):
+        for i in range(3):
+            turned = 0.0
+            for j in range(3):
+                turned += m.rotated[b, i, j] * m.positions[b, j]
+            m.centres[b, i] = m.at[b, i] + turned
+
+
+@kernel
+def sum_bodies(m: LinkNumbers) -> None:
+    """Mass, centre and tensor of every link with all that is fixed on it: Σ m, Σ m c / Σ m, Σ R I Rᵀ + m (d² 1 − d dᵀ)."""
+    clear(m.mass)
+    for link in range(m.mass.size):
+        clear(m.com[link])
+        for i in range(3):
+            clear(m.tensor[link, i])
+    for b in range(m.masses.size):
+        link = m.link_of[b]
+        m.mass[link] += m.masses[b]
+        for i in range(3):
+            m.com[link, i] += m.masses[b] * m.centres[b, i]
+    for link in range(m.mass.size):
+        for i in range(3):
+            m.com[link, i] /= m.mass[link] if m.mass[link] > 0.0 else 1.0
+    for b in range(m.masses.size):
+        link, mass = m.link_of[b], m.masses[b]
+        dx = m.centres[b, 0] - m.com[link, 0]
+        dy = m.centres[b, 1] - m.com[link, 1]
+        dz = m.centres[b, 2] - m.com[link, 2]
+        d = (dx, dy, dz)
+        square = dx * dx + dy * dy + dz * dz
+        for i in range(3):
+            for j in range(3):
+                turned = 0.0
+                for k in range(3):
+                    turned += m.principal[b, i, k] * m.inertias[b, k] * m.principal[b, j, k]
+                m.tensor[link, i, j] += turned + mass * ((square if i == j else 0.0) - d[i] * d[j])
+
+
+@kernel
+def write_links(m: LinkNumbers, tree: TreePlant) -> None:
+    """The parameters of the tree's links, and what follows from them."""
+    for link in range(m.links):
+        p = part(tree.code.p, INERTIAL * link, 10)
+        p[0] = m.mass[link]
+        put(p, 1, m.com[link])
+        for i in range(3):
+            p[4 + i] = m.tensor[link, i, i]
+        p[7], p[8], p[9] = m.tensor[link, 0, 1], m.tensor[link, 0, 2], m.tensor[link, 1, 2]
+        tree.mass[link] = m.mass[link]
+        for i in range(3):
+            turned = 0.0
+            for j in range(3):
+                turned += tree.axes[link, i, j] * m.com[link, j]
+            tree.moment[link, i] = m.mass[link] * (turned - (m.shift[link] if i == 2 else 0.0))
+    still, potential = m.links, 0.0
+    for i in range(3):
+        potential += m.mass[still] * tree.gravity[i] * m.com[still, i]
+    tree.standing = -potential
+    update_constants(tree.code)
+
+
+@kernel
+def read_masses(m: LinkNumbers, tree: TreePlant) -> None:
+    """All of it."""
+    place_centres(m)
+    sum_bodies(m)
+    write_links(m, tree)
+
+
 class LinkMasses:
     """Masses and losses of a tree's links; what a run of a sweep reads again of a scene whose numbers were changed.
 
@@ -220,57 +312,47 @@ class LinkMasses:
     """
 
     def __init__(self, tree: TreePlant, model: mujoco.MjModel) -> None:
-        self._tree, self._model, self._links = tree, model, len(tree.kind)
-        self._on = np.eye(self._links + 1)[tree.link_of]
-        self._principal = tree.rotated @ matrix_from_quat(model.body_iquat)
-        self._shift = np.zeros((self._links, 3))
-        self._shift[:, 2] = tree.code.k[: self._links]
-        self._numbers = tree.code.p[: INERTIAL * self._links].reshape(self._links, INERTIAL)
+        self._tree, self._model, links = tree, model, len(tree.kind)
+        self._numbers = LinkNumbers(
+            {"links": links, "all": links + 1, "bodies": model.nbody},
+            links=links,
+            shift=tree.code.k[:links].copy(),
+            link_of=np.where(tree.link_of < 0, links, tree.link_of),
+            at=tree.at,
+            rotated=tree.rotated,
+            principal=tree.rotated @ matrix_from_quat(model.body_iquat),
+            masses=model.body_mass,
+            inertias=model.body_inertia,
+            positions=model.body_ipos,
+        )
         hinged = tree.kind != FREE
-        self._numbers[hinged, 10] = model.dof_armature[tree.dof[hinged]]
-        tree.code.p[INERTIAL * self._links : INERTIAL * self._links + 3] = tree.gravity
+        tree.code.p[: INERTIAL * links].reshape(links, INERTIAL)[hinged, 10] = model.dof_armature[tree.dof[hinged]]
+        tree.code.p[INERTIAL * links : INERTIAL * links + 3] = tree.gravity
         self._first = model.body_ipos.copy()
-        self._place_bodies(self._centres_at(self._first))
-
-    def _centres_at(self, positions: Array) -> Array:
-        """Centres of mass of the bodies in the axes of their links, from those in their own."""
-        return self._tree.at + np.einsum("bij,bj->bi", self._tree.rotated, positions)
+        place_centres(self._numbers.address)
+        self._place_bodies()
 
     def read(self) -> None:
         """Mass, centre and tensor of every link with all that is fixed on it, and dampers, as the scene has them now.
 
         Where bodies stand is taken to be written as it was first, and is written again if their centres are elsewhere.
         """
-        tree, model, on, links = self._tree, self._model, self._on, self._links
+        tree, model = self._tree, self._model
         tree.damping[:] = model.dof_damping
         tree.damped = bool(tree.damping.any())
-        positions, principal, masses = model.body_ipos, self._principal, model.body_mass
-        centres = self._centres_at(positions)
-        if not np.array_equal(positions, self._first):
-            self._place_bodies(centres)
-        mass = masses @ on
-        com = on.T @ (masses[:, None] * centres) / np.where(mass > 0.0, mass, 1.0)[:, None]
-        d = centres - com[tree.link_of]
-        tensors = np.einsum("bik,bk,bjk->bij", principal, model.body_inertia, principal)
-        tensors += masses[:, None, None] * (
-            np.einsum("bk,bk->b", d, d)[:, None, None] * _EYE - d[:, :, None] * d[:, None, :]
-        )
-        tensor, numbers = np.einsum("bl,bij->lij", on, tensors)[:links], self._numbers
-        numbers[:, 0], numbers[:, 1:4], numbers[:, 4:7] = mass[:links], com[:links], np.einsum("lii->li", tensor)
-        numbers[:, 7:10] = tensor[:, _ABOVE, _RIGHT]
-        tree.mass[:] = mass[:links]
-        tree.moment[:] = mass[:links, None] * (np.einsum("lij,lj->li", tree.axes, com[:links]) - self._shift)
-        tree.standing = -float(mass[links] * tree.gravity @ com[links])
-        update_constants(tree.code.address)
+        read_masses(self._numbers.address, tree.address)
+        if not np.array_equal(model.body_ipos, self._first):
+            self._place_bodies()
 
-    def _place_bodies(self, centres: Array) -> None:
+    def _place_bodies(self) -> None:
         """Where the bodies whose motion is read stand on their links, and the axes of their inertia."""
-        tree = self._tree
+        tree, centres, principal = self._tree, self._numbers.centres, self._numbers.principal
         for b in tree.bodies:
-            frame, moved = (tree.axes[b.link], self._shift[b.link]) if b.link >= 0 else (_EYE, np.zeros(3))
+            frame, z = (tree.axes[b.link], self._numbers.shift[b.link]) if b.link >= 0 else (_EYE, 0.0)
+            shift = np.array([0.0, 0.0, z])
             b.com[:] = centres[b.body]
-            b.position[:], b.rotation[:] = frame @ tree.at[b.body] - moved, frame @ tree.rotated[b.body]
-            b.centre[:], b.axes[:] = frame @ centres[b.body] - moved, frame @ self._principal[b.body]
+            b.position[:], b.rotation[:] = frame @ tree.at[b.body] - shift, frame @ tree.rotated[b.body]
+            b.centre[:], b.axes[:] = frame @ centres[b.body] - shift, frame @ principal[b.body]
 
 
 def _free_range(model: mujoco.MjModel, joints: Array) -> tuple[Array, Array]:

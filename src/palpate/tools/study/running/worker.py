@@ -10,6 +10,7 @@ import signal
 import tempfile
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from palpate.user_code import is_address, load
 
 Row = dict[str, Any]
 _SINGULAR = "smallest_singular_value"
+_GROUP = 64  # runs between two looks at whether to stop
 
 
 @dataclass(frozen=True)
@@ -110,8 +112,7 @@ def _narrow_row(scenario: Mapping[str, Any], overrides: Sequence[str], names: Se
 
     None where that does not do: something else is read, the run failed, or others' code may read what it likes.
     """
-    asked = frozenset((*names, *scenario.get("metrics", {})))
-    if not asked <= METRICS.shipped.keys():
+    if (asked := _asked(scenario, names)) is None:
         return None
     try:
         prepared = prepared_for(scenario)
@@ -120,6 +121,12 @@ def _narrow_row(scenario: Mapping[str, Any], overrides: Sequence[str], names: Se
         return _row_of(bounds, trace, names)[0] if trace.outcome.ok or trace.outcome.kind == "interrupted" else None
     except NotKept:
         return None
+
+
+def _asked(scenario: Mapping[str, Any], names: Sequence[str]) -> frozenset[str] | None:
+    """The metrics that are asked for; None where one is not palpate's own, and may read what it likes."""
+    asked = frozenset((*names, *scenario.get("metrics", {})))
+    return asked if asked <= METRICS.shipped.keys() else None
 
 
 def _row_of(bounds: Mapping[str, Any], trace: Trace, names: Sequence[str]) -> tuple[Row, Trace]:
@@ -174,15 +181,39 @@ def empty_row(outcome: str, reason: str, metrics: Sequence[str]) -> Row:
 def run_chunk(job: Job, tasks: Sequence[RunTask], stopped: Callable[[], bool] = lambda: False) -> list[RunResult]:
     """Make several runs, in order; none any more once it is stopped."""
     check_files({file: digest for file, digest in job.files.items() if file not in job.contents})
-    here = replace(job, scenario=moved(job.scenario, job.contents))
-    return [run_task(here, task) for task in tasks if not stopped()]
+    here, results = replace(job, scenario=moved(job.scenario, job.contents)), list[RunResult]()
+    while len(results) < len(tasks) and not stopped():
+        group = tasks[len(results) : len(results) + _GROUP]
+        together = _rows_together(here, group)
+        group = group if together else group[:1]  # what is read of the first tells what the others have to keep
+        results += [run_task(here, task, together.get(task.run)) for task in group if not stopped()]
+    return results
 
 
-def run_task(job: Job, task: RunTask) -> RunResult:
-    """Make one run of a sweep."""
+def _rows_together(job: Job, tasks: Sequence[RunTask]) -> dict[int, Row]:
+    """Rows of those runs that could be made several in one compiled call; the others are to be made alone."""
+    rows, asked = dict[int, Row](), _asked(job.scenario, job.metrics)
+    if job.own or asked is None or len(tasks) < 2:
+        return rows
+    try:
+        prepared = prepared_for(job.scenario)
+        if not (read := _last.read.get(asked)):
+            return rows
+        many = [task for task in tasks if task.refusal is None]
+        texts = [task.overrides for task in many]
+        for place, bounds, trace in prepared.several(texts, singular=_SINGULAR in asked, read=read):
+            with suppress(NotKept):
+                rows[many[place].run] = _row_of(bounds, trace, job.metrics)[0]
+    except Exception:  # as the run that is at fault will say when it is made alone
+        forget()
+    return rows
+
+
+def run_task(job: Job, task: RunTask, row: Row | None = None) -> RunResult:
+    """Make one run of a sweep, or only the rest of it where its row is known."""
     if task.refusal is not None:
         return RunResult(task.run, empty_row(REFUSED, task.refusal, job.metrics))
-    row = run_row(job.scenario, task.overrides, job.metrics, job.own)
+    row = row or run_row(job.scenario, task.overrides, job.metrics, job.own)
     row["reason"] = bare_names(row["reason"], job.files)
     kept = job.traces == "all" or (job.traces == "failing" and not row["passed"])
     kept = kept and row["outcome"] not in (IMPOSSIBLE, CRASHED)
