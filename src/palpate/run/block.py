@@ -1,9 +1,9 @@
 """Runs of one assembly, made ready one after the other and then made in one compiled call.
 
-What differs between runs that are ready is an image of the assembly's numbers. The call puts each image back, resets the
-plant, makes the run and takes the image that it leaves, from which its trace is made afterwards. Preparing, running and
-reading alternate once for a block instead of once for a run, so that the interpreter's code stays in the cache, and a
-thread holds the interpreter's lock only between blocks.
+What differs between runs that are ready is an image of the assembly's numbers. The call puts each image back, resets
+the plant, makes the run and takes the image that it leaves, from which its trace is made afterwards. Preparing, running
+and reading alternate once for a block instead of once for a run, so that the interpreter's code stays in the cache, and
+a thread holds the interpreter's lock only between blocks.
 """
 
 from __future__ import annotations
@@ -31,8 +31,7 @@ from palpate.run.assemble.numbers import Held
 from palpate.run.assemble.recording import BATCH
 from palpate.run.assemble.renew import Renewable
 from palpate.run.before.checks import Prediction, check_start
-from palpate.run.loop import loop
-from palpate.run.loop import state as S
+from palpate.run.loop import loop, state as S
 from palpate.run.run import Run
 from palpate.run.stepping import Ending
 from palpate.trace import Channel, Trace

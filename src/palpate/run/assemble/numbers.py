@@ -73,4 +73,3 @@ class Numbers:
                 record._held.update(held)
                 record.replaced = False
         scatter(self.spans, address_of_array(self._image))
-

@@ -105,7 +105,9 @@ def are_alike(section: str, one: Any, other: Any) -> bool:
         return True
     for name, (tree, shares) in _built_in(section).items():
         a, b = getattr(one, name), getattr(other, name)
-        if a is not b and (_differ(a, b, tree) or any(share(_value(a, p)) != share(_value(b, p)) for p, share in shares)):
+        if a is b:
+            continue
+        if _differ(a, b, tree) or any(share(_value(a, path)) != share(_value(b, path)) for path, share in shares):
             return False
     return True
 
@@ -128,7 +130,8 @@ def _built_in(section: str) -> dict[str, tuple[_Tree | None, list[tuple[_Path, C
     A setting that nobody declared is built in.
     """
     tree, found = _Tree(), dict[str, list[tuple[_Path, Callable[[Any], Any]]]]()
-    for start, *path in (path.split(".") for path in [*(p for one in PARTS.values() for p in one.built), *undeclared()]):
+    for whole in (*(path for one in PARTS.values() for path in one.built), *undeclared()):
+        start, *path = whole.split(".")
         here = tree
         for name in path[:-1] if start == section else ():
             here = here.setdefault(name, {})

@@ -172,4 +172,3 @@ def _looked_at(channel: str) -> bool:
 def _interface(law: BoundLaw) -> tuple[Any, ...]:
     """Properties of a law that loop and row depend on, besides its records."""
     return law.terms, law.command, law.shown, law.compiled, law.needs, law.ending
-

@@ -245,7 +245,7 @@ def place_centres(m: LinkNumbers) -> None:
 
 @kernel
 def sum_bodies(m: LinkNumbers) -> None:
-    """Mass, centre and tensor of every link with all that is fixed on it: Σ m, Σ m c / Σ m, Σ R I Rᵀ + m (d² 1 − d dᵀ)."""
+    """Mass, centre, tensor of every link with all that is fixed on it: Σ m, Σ m c / Σ m, Σ R I Rᵀ + m (d² 1 − d dᵀ)."""
     clear(m.mass)
     for link in range(m.mass.size):
         clear(m.com[link])
