@@ -103,9 +103,13 @@ class Prepared:
             return None
 
     def _block_of(self, kept: Renewable, read: frozenset[str]) -> Block:
-        """The block of an assembly, which keeps its room from one use to the next."""
+        """The block of an assembly, which keeps its room from one use to the next.
+
+        A run made alone in between may have kept other channels: rows of the loop and of the block are as wide again.
+        """
+        offered = kept.keep_channels(read)
         if self._block is None or self._block[0].kept is not kept or self._block[1] != read:
-            self._block = Block(kept, kept.keep_channels(read)), read
+            self._block = Block(kept, offered), read
         return self._block[0]
 
     def _made(self, block: Block, singular: bool, read: set[str]) -> Iterator[tuple[int, Mapping[str, Any], Trace]]:

@@ -22,7 +22,7 @@ from palpate.run.simulate import execute_bare, simulate
 from palpate.scenario.file.load import load_scenario, scenario_from_data
 from palpate.scenario.file.overrides import apply_overrides
 from palpate.tools.study.planning import draw_overrides, make_plan
-from palpate.tools.study.running.worker import run_row
+from palpate.tools.study.running.worker import Job, RunTask, run_chunk, run_row
 from palpate.tools.study.sweeps import time_per_run
 
 SHORT = [
@@ -241,6 +241,28 @@ def test_a_row_of_the_channels_that_are_read_is_the_row_of_the_whole_run(names: 
         assert {name: row[name] for name in names} == {name: results[name].value for name in names}, overrides
         assert row["failed"] == [name for name in bounds if results[name].passed is False]
     assert run_row(scenario, [fast], names)["outcome"] == "diverged"
+
+
+@pytest.mark.parametrize("names", [("force_peak", "bounces"), tuple(METRICS.shipped)])
+def test_runs_made_in_one_compiled_call_have_the_rows_of_runs_made_alone(names: tuple[str, ...]) -> None:
+    scenario, rng = wall(), np.random.default_rng(9)
+    away, fast, refused = "world.surfaces.0.position=[0.6, 0, 0.256]", "run.max_speed=0.05", "world.plant.mass_scale=-1"
+    runs = [[away], *(draws(rng) for _ in range(5)), [fast], [], [refused], *(draws(rng) for _ in range(4)), [away]]
+    alone = [run_row(scenario, overrides, names) for overrides in runs]
+    tasks = [RunTask(k, tuple(overrides)) for k, overrides in enumerate(runs)]
+    for _ in range(3):  # those that fail are made alone, with every channel, before the next ones are made together
+        chunks = (tasks[:4], tasks[4:9], tasks[9:])
+        assert [result.row for chunk in chunks for result in run_chunk(Job(scenario, names), chunk)] == alone
+
+
+def test_a_run_that_keeps_every_channel_leaves_room_for_those_that_are_made_together_after_it() -> None:
+    prepared, read, peak = Prepared(wall()), set[str](), METRICS["force_peak"].compute
+    runs = [[f"world.plant.mass_scale={scale}"] for scale in (1.02, 1.03, 1.04)]
+    peaks = [peak(prepared.run(overrides, read=read)[1]) for overrides in runs]
+    for _ in range(2):
+        together = [peak(trace) for _, _, trace in prepared.several(runs, singular=False, read=read)]
+        assert together == peaks
+        assert len(prepared.run(runs[0])[1]["tau"]) == 81
 
 
 def test_a_sweep_keeps_no_channel_that_nobody_reads() -> None:
