@@ -8,7 +8,7 @@ a thread holds the interpreter's lock only between blocks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +25,7 @@ from palpate.engine.views import address_of
 from palpate.errors import NotKept
 from palpate.run.advancing import fill_targets
 from palpate.run.after.finish import Read, bare_trace
-from palpate.run.after.keep import Keeper
+from palpate.run.after.keep import Channels
 from palpate.run.assemble.carrier import EQUATIONS
 from palpate.run.assemble.numbers import Held
 from palpate.run.assemble.recording import BATCH
@@ -59,7 +59,7 @@ class Images(Record):
     q: Vector
     v: Vector
     spans: Integers
-    words: int  # of an image
+    image_words: int
     images: Integers
     status: Integers
 
@@ -69,7 +69,7 @@ def make_runs(R: Images, count: int) -> int:
     """Make the first `count` runs, each as `check_start` and the loop would."""
     p = R.plant
     for k in range(count):
-        image = address_of(R.images) + 8 * k * R.words
+        image = address_of(R.images) + 8 * k * R.image_words
         scatter(R.spans, image)
         mj_resetData(p.model, p.data)
         put(p.qpos, 0, R.q)
@@ -99,8 +99,8 @@ class Block:
     `Renewable.renew` makes the assembly ready for a run, `add` takes it, `traces` makes all that were added.
     """
 
-    def __init__(self, kept: Renewable, offered: tuple[Channel, ...]) -> None:
-        """Make room for as many runs as can wait for each other; `offered` are the channels that a run has."""
+    def __init__(self, kept: Renewable, offered: Mapping[str, Channel]) -> None:
+        """Make room for as many runs as can wait for each other; `offered` are the channels that a run has, by name."""
         self.kept, self._offered = kept, offered
         assembly, L = kept.assembly, kept.assembly.loop
         self.most = max(1, min(MOST_STEPS // max(L.steps, 1), int(MOST_BYTES / max(L.record.nbytes, 1))))
@@ -111,6 +111,7 @@ class Block:
         spans = np.concatenate([kept.numbers.spans, self._scene])
         self._words = words_of(spans)
         self._records: list[np.ndarray] = []
+        self._channels = Channels(assembly)
         self._images = Images(
             loop=L.address,
             first_half=loop.first_half.pointer,
@@ -120,7 +121,7 @@ class Block:
             q=assembly.data.qpos.copy(),
             v=assembly.data.qvel.copy(),
             spans=spans,
-            words=self._words,
+            image_words=self._words,
             images=np.empty(self.most * self._words, dtype=np.int64),
             status=np.zeros(self.most, dtype=np.int64),
         )
@@ -181,6 +182,8 @@ class Block:
     def traces(self, *, singular: bool, read: set[str]) -> Iterator[tuple[Any, Trace | None]]:
         """Make the runs that were added: the note that each was added with, and its trace for metrics.
 
+        The samples of a trace are gone when the next one is asked for.
+
         `read` takes the names of the channels that are read. None is given for a run that did not come to its end, or
         of which a channel was read that is not kept: it has to be made alone.
         """
@@ -204,6 +207,7 @@ class Block:
         assembly.run, assembly.law, assembly.plant, assembly.sensors = one.run, one.law, one.plant, one.sensors
         ending = Ending(int(self._images.status[k]))
         try:
-            return bare_trace(assembly, ending, Keeper(assembly), one.prediction, singular=singular, read=read)
+            arrays = self._channels.take(assembly.loop)
+            return bare_trace(assembly, ending, arrays, one.prediction, singular=singular, read=read)
         except NotKept:
             return None

@@ -212,7 +212,7 @@ def _sections_in(kind: type[BaseModel], name: str) -> tuple[type[BaseModel] | No
     """The section that a field is, or is a list of, where nothing else may stand there."""
     annotation = kind.model_fields[name].annotation
     listed = get_origin(annotation) is tuple and get_args(annotation)[1:] == (...,)
-    inner = get_args(annotation)[0] if listed else annotation
+    inner: Any = get_args(annotation)[0] if listed else annotation
     plain = isinstance(inner, type) and issubclass(inner, BaseModel) and not inner.__subclasses__()
     return (inner if plain else None), listed
 

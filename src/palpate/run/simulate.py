@@ -170,7 +170,8 @@ def execute_bare(
     prediction = check_start(assembly, predict=False)
     keeper = Keeper(assembly)
     ending = _run(assembly, keeper, look)
-    return bare_trace(assembly, ending, keeper, prediction, singular=singular, read=read)
+    keeper.take()
+    return bare_trace(assembly, ending, keeper.named, prediction, singular=singular, read=read)
 
 
 def _run(assembly: Assembly, keeper: Keeper, look: Callable[[], None] = lambda: None, most: int = BATCH) -> Ending:

@@ -97,6 +97,13 @@ class RunFacts:
                 object.__setattr__(self, name, plain(value, f"facts.{name}"))
 
     @classmethod
+    def over(cls, **known: Any) -> Self:
+        """Some facts, taken as they are and not validated; the others are not known."""
+        facts = cls.__new__(cls)
+        vars(facts).update(_UNKNOWN, **known)
+        return facts
+
+    @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Self:
         """Facts from plain data.
 
@@ -116,3 +123,4 @@ _FORMER = {"handed": "engine_steps"}  # names in traces of before
 _KINDS = {each.name: str(each.type) for each in fields(RunFacts)}
 _TUPLES = [name for name, kind in _KINDS.items() if kind.startswith("tuple")]
 _PLAIN = [name for name, kind in _KINDS.items() if kind.startswith(("dict", "list"))]
+_UNKNOWN = vars(RunFacts())

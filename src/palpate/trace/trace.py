@@ -35,6 +35,11 @@ class ByName(dict[str, T]):
         return super().__getitem__(name)
 
 
+def named_channels(channels: Iterable[Channel]) -> dict[str, Channel]:
+    """Channels by name, time first."""
+    return ByName({channel.name: channel for channel in (TIME, *channels)})
+
+
 class Trace:
     """Record of a run: sampled channels over time, events, and how it ended.
 
@@ -85,12 +90,13 @@ class Trace:
         self.signals: Final[dict[str, Any]] = {}
 
     @classmethod
-    def over(cls, arrays: Mapping[str, Array], channels: Iterable[Channel], outcome: Outcome, facts: RunFacts) -> Trace:
-        """A trace over existing arrays, time among them, which are not validated."""
+    def over(
+        cls, arrays: Mapping[str, Array], channels: Mapping[str, Channel], outcome: Outcome, facts: RunFacts
+    ) -> Trace:
+        """A trace over existing arrays, which are not validated; channels are `named_channels`."""
         trace = cls.__new__(cls)
-        known = ByName({channel.name: channel for channel in (TIME, *channels)})
         held = ByName(arrays) if isinstance(arrays, dict) else arrays
-        trace.__dict__.update(_channels=known, _arrays=held, outcome=outcome, events=(), facts=facts, signals={})
+        trace.__dict__.update(_channels=channels, _arrays=held, outcome=outcome, events=(), facts=facts, signals={})
         return trace
 
     @property

@@ -25,10 +25,10 @@ from palpate.run.loop import state as S
 from palpate.run.run import Run
 from palpate.run.stepping import Ending
 from palpate.run.tangent.edge import edge_fact, edge_warnings
-from palpate.trace import Channel, Outcome, RunFacts, Trace
+from palpate.trace import Channel, Outcome, RunFacts, Trace, named_channels
 from palpate.world.plants.plant import rubs
 
-Read = tuple[tuple[Channel, ...], set[str]]
+Read = tuple[Mapping[str, Channel], set[str]]
 _LEFT = 0.25  # of an excess that a rerun may still have where its cause is taken away
 
 
@@ -67,20 +67,19 @@ def unfinished(assembly: Assembly, prediction: Prediction) -> Trace:
 def bare_trace(
     assembly: Assembly,
     ending: Ending,
-    keeper: Keeper,
+    arrays: Mapping[str, Array],
     prediction: Prediction,
     *,
     singular: bool,
     read: Read | None = None,
 ) -> Trace:
-    """The same numbers, outcome and warnings with no events and the facts that metrics ask for.
+    """The trace of a run's arrays with the same outcome and warnings, no events and the facts that metrics ask for.
 
-    `read` are the channels that the run has, and a set that takes the names of those that are read.
+    `read` are the channels that the run has, by name, and a set that takes the names of those that are read.
     """
-    keeper.take()
-    channels, names = read or (assembly.chosen, None)
-    named = keeper.named if names is None else Noted(keeper.named, channels, names)
-    facts = RunFacts(
+    channels, names = read or (named_channels(assembly.chosen), None)
+    named = arrays if names is None else Noted(arrays, channels, names)
+    facts = RunFacts.over(
         **measured_facts(assembly, named if singular else {}),
         warnings=tuple(_warnings(assembly, named, prediction)),
         world={"pole": None if assembly.run.world.pole is None else {}},

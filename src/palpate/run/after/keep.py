@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from palpate.checks import Array
+from palpate.engine.kernels import kernel
+from palpate.engine.records import Integers, ReadMatrix, Vector
 from palpate.errors import FileError, NotKept, UnknownName
 from palpate.run.assemble.assemble import Assembly
+from palpate.run.loop.state import Loop
 from palpate.trace import Channel, Trace
 from palpate.trace.channel import TIME
 from palpate.trace.partial import PartialFile
@@ -65,15 +68,58 @@ class Keeper:
         return {TIME.name: self.times, **{channel.name: array for channel, array in self.data.items()}}
 
 
+class Channels:
+    """Samples of runs that are kept in one batch, sorted by channel: those of the next run take the place of the last.
+
+    Runs of a block have the same channels and the same number of samples, so that there is room for one of them.
+    """
+
+    def __init__(self, assembly: Assembly) -> None:
+        """Make room for a run's samples."""
+        loop, sizes = assembly.loop, [channel.size for channel in assembly.chosen]
+        self._samples, width = loop.record.shape
+        self._sizes, self._sorted = np.array(sizes, dtype=np.int64), np.empty(self._samples * width)
+        self._arrays: dict[str, Array] = {}
+        start = 0
+        for channel in assembly.chosen:
+            count = self._samples * channel.size
+            self._arrays[channel.name] = self._sorted[start : start + count].reshape(self._samples, *channel.shape)
+            start += count
+
+    def take(self, loop: Loop) -> dict[str, Array]:
+        """What the loop has recorded, by name, time among it, up to the first sample that is not finite."""
+        fresh, loop.recorded = loop.recorded, 0
+        good = sort_by_channel(loop.record, fresh, self._sizes, self._sorted)
+        arrays = {TIME.name: loop.times[:good], **self._arrays}
+        return arrays if good == self._samples else {name: array[:good] for name, array in arrays.items()}
+
+
+@kernel
+def sort_by_channel(rows: ReadMatrix, count: int, sizes: Integers, out: Vector) -> int:
+    """Put the columns of each channel next to each other; how many rows there are before the first not finite."""
+    for k in range(count):
+        column, start, sum_of_zeros = 0, 0, 0.0
+        for channel in range(sizes.size):
+            size = sizes[channel]
+            for i in range(size):
+                x = rows[k, column + i]
+                out[start + k * size + i] = x
+                sum_of_zeros += 0.0 * x
+            column += size
+            start += rows.shape[0] * size
+        if sum_of_zeros != 0.0:  # NaN
+            return k
+    return count
+
+
 class Noted(Mapping[str, Array]):
     """A run's arrays by name, which note what is read of them: the next run of a sweep need keep no more.
 
     Every channel that the run has is among the names; to read one of which nothing was kept raises NotKept.
     """
 
-    def __init__(self, arrays: Mapping[str, Array], offered: Iterable[Channel], read: set[str]) -> None:
-        self._arrays, self._read = arrays, read
-        self._names = dict.fromkeys([TIME.name, *(channel.name for channel in offered)])
+    def __init__(self, arrays: Mapping[str, Array], names: Mapping[str, Any], read: set[str]) -> None:
+        self._arrays, self._names, self._read = arrays, names, read
 
     def __getitem__(self, name: str) -> Array:
         array = self._arrays.get(name)

@@ -8,8 +8,27 @@ from palpate.engine.kernels import kernel
 from palpate.engine.records import Matrix, Vector
 from palpate.engine.views import fold
 
+_COARSE = 20  # of so many matrices one is looked at first
 _REFINED = 3  # steps of inverse iteration
 _NEAR = 1e-11  # of the largest entry: eigenvalues so near to each other are not told apart by rounded matrices
+
+
+@kernel
+def form_grams(J: Vector, rows: int, columns: int, gram: Vector) -> None:
+    """J Jᵀ of matrices of so many rows and columns, one after another, or Jᵀ J where that is smaller."""
+    count, size = J.size // (rows * columns), min(rows, columns)
+    for k in range(count):
+        here, out = fold(J, k * rows * columns, rows, columns), fold(gram, k * size * size, size, size)
+        for i in range(size):
+            for j in range(i + 1):
+                total = 0.0
+                if rows <= columns:
+                    for m in range(columns):
+                        total += here[i, m] * here[j, m]
+                else:
+                    for m in range(rows):
+                        total += here[m, i] * here[m, j]
+                out[i, j] = out[j, i] = total
 
 
 @kernel
@@ -17,17 +36,25 @@ def choose_least(gram: Vector, size: int, factor: Matrix, x: Vector, chosen: Vec
     """Mark the matrices, symmetric and one after another, that may have the smallest eigenvalue of all.
 
     A Rayleigh quotient is no less than the smallest eigenvalue of its matrix; the least of all bounds the smallest from
-    above. Matrices that stay positive definite with that bound taken off their diagonal are ruled out.
+    above. Matrices that stay positive definite with that bound taken off their diagonal are ruled out, most of them by
+    the bound that a few give.
     """
     entries, least, largest = size * size, math.inf, 0.0
     for k in range(gram.size):
         largest = max(largest, abs(gram[k]))
     for k in range(chosen.size):
-        here = fold(gram, k * entries, size, size)
-        least = min(least, _rayleigh(here, factor, x, _NEAR * largest))
+        chosen[k] = 1.0
+    for stride in (_COARSE, 1):
+        for k in range(0, chosen.size, stride):
+            here = fold(gram, k * entries, size, size)
+            if least < math.inf and _factored(here, -(least + _NEAR * largest), factor):
+                chosen[k] = 0.0
+            else:
+                least = min(least, _rayleigh(here, factor, x, _NEAR * largest))
     for k in range(chosen.size):
         here = fold(gram, k * entries, size, size)
-        chosen[k] = 0.0 if _factored(here, -(least + _NEAR * largest), factor) else 1.0
+        if chosen[k] > 0.0 and _factored(here, -(least + _NEAR * largest), factor):
+            chosen[k] = 0.0
 
 
 @kernel

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from functools import cache
 from typing import Any
 
 import mujoco
@@ -16,7 +17,7 @@ from palpate.engine.views import fold
 from palpate.robot.limits import KINDS
 from palpate.robot.mechanics.kernels import OK, FrameOnBody, read_jacobian, stage_position
 from palpate.robot.robot import Robot
-from palpate.run.after.least_eigenvalue import choose_least
+from palpate.run.after.least_eigenvalue import choose_least, form_grams
 from palpate.spatial.mesh import decimate
 from palpate.world.plants.bodies import point_on_body
 from palpate.world.plants.plant import Plant
@@ -104,9 +105,15 @@ def singularity(robot: Robot, times: Array, q: Array) -> dict[str, float] | None
     """
     if not len(times):
         return None
-    asked = np.unique(np.linspace(0, len(times) - 1, SINGULARITY_SAMPLES).astype(int))
+    asked = _spread(len(times))
     k, value = most_singular(_jacobians(robot, q[asked]))
     return {"smallest_singular_value": value, "time": float(times[asked[k]])}
+
+
+@cache
+def _spread(count: int) -> np.ndarray:
+    """Samples out of so many, spread evenly."""
+    return np.unique(np.linspace(0, count - 1, SINGULARITY_SAMPLES).astype(int))
 
 
 def most_singular(J: Array) -> tuple[int, float]:
@@ -114,13 +121,14 @@ def most_singular(J: Array) -> tuple[int, float]:
 
     The eigenvalues of J Jᵀ are its squares; a few matrices are left to decompose.
     """
-    wide = J if J.shape[1] <= J.shape[2] else J.swapaxes(1, 2)
-    gram = wide @ wide.swapaxes(1, 2)
-    size, chosen = gram.shape[1], np.zeros(len(J))
-    choose_least(gram.reshape(-1), size, np.zeros((size, size)), np.zeros(size), chosen)
-    near = np.flatnonzero(chosen)
+    count, rows, columns = J.shape
+    size = min(rows, columns)
+    gram, chosen = np.empty(count * size * size), np.empty(count)
+    form_grams(J.reshape(-1), rows, columns, gram)
+    choose_least(gram, size, np.zeros((size, size)), np.zeros(size), chosen)
+    near = chosen.nonzero()[0]
     values = np.linalg.svd(J[near], compute_uv=False)[:, -1]
-    k = int(np.argmin(values))
+    k = int(values.argmin())
     return int(near[k]), float(values[k])
 
 

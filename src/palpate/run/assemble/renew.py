@@ -8,7 +8,7 @@ it, so that both ways give the same bits.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import mujoco
@@ -31,7 +31,7 @@ from palpate.run.assemble.numbers import Numbers
 from palpate.run.assemble.parts import are_alike, fixed_in_runs
 from palpate.run.assemble.recording import kept_fields
 from palpate.run.run import Run
-from palpate.trace import Channel
+from palpate.trace import Channel, named_channels
 from palpate.world.forces.contact import surface_numbers
 from palpate.world.plants.joint_friction import joint_friction
 from palpate.world.plants.plant import change_in_place, place_surface, places_of
@@ -62,7 +62,7 @@ class Renewable:
         self._places = places_of(run.robot, self._plant.model)
         self._fixed = fixed_in_runs()
         tree = self.assembly.loop.tree
-        self._offered, self._kept = self.assembly.chosen, None
+        self._offered, self._kept = named_channels(self.assembly.chosen), None
         self._masses = LinkMasses(tree, self._plant.model) if tree.on else None
 
     def renew(self, run: Run) -> bool:
@@ -85,8 +85,8 @@ class Renewable:
         self._change_loop(run, law)
         return True
 
-    def keep_channels(self, names: Collection[str] | None = None) -> tuple[Channel, ...]:
-        """Let the runs from now on keep some of the channels, all if not given; return those that the run has.
+    def keep_channels(self, names: Collection[str] | None = None) -> Mapping[str, Channel]:
+        """Let the runs from now on keep some of the channels, all if not given; return those that the run has, by name.
 
         Nothing else changes in a run, its energies are watched at the same steps, too. A trace ends before its first
         number that is none: channels that the loop does not look at itself, such as what a law shows, are always kept.
@@ -94,7 +94,8 @@ class Renewable:
         kept = None if names is None else frozenset(names)
         if kept != self._kept:
             self._kept, loop = kept, self.assembly.loop
-            chosen = tuple(c for c in self._offered if kept is None or c.name in kept or not _looked_at(c.name))
+            _, *offered = self._offered.values()  # time is always kept
+            chosen = tuple(c for c in offered if kept is None or c.name in kept or not _looked_at(c.name))
             fields = kept_fields(self.first, self.assembly.layout, chosen)
             loop.replace_all(fields)
             self.numbers.take_over(loop, fields)

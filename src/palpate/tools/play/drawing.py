@@ -71,6 +71,5 @@ class Drawing:
 def with_scene(trace: Trace, assembly: Assembly, facts: RunFacts) -> Trace:
     """A bare trace with what is drawn of its scene."""
     arrays: Mapping[str, np.ndarray] = {name: trace[name] for name in trace}
-    channels = [channel for name, channel in trace.channels.items() if name != "time"]
     known = replace(trace.facts, scene=scene_of(assembly.plant), robot=facts.robot, figure=facts.figure)
-    return Trace.over(arrays, channels, trace.outcome, known)
+    return Trace.over(arrays, trace.channels, trace.outcome, known)

@@ -21,7 +21,7 @@ from palpate.run.simulate import stepper
 from palpate.run.stepping import Ending
 from palpate.scenario.file.load import scenario_from_data
 from palpate.scenario.robot import build_robot
-from palpate.trace import Outcome, RunFacts, Trace
+from palpate.trace import Outcome, RunFacts, Trace, named_channels
 from palpate.views.pages.player import live_data, live_frame
 from palpate.views.pages.serve import Stream
 
@@ -202,7 +202,7 @@ class LiveRun:
         for channel in self.assembly.chosen:
             arrays[channel.name] = self._row[column : column + channel.size].reshape(1, *channel.shape)
             column += channel.size
-        return Trace.over(arrays, self.assembly.chosen, self.outcome, self._facts)
+        return Trace.over(arrays, named_channels(self.assembly.chosen), self.outcome, self._facts)
 
     @property
     def outcome(self) -> Outcome:
