@@ -36,6 +36,7 @@ _STARTING = threading.Lock()
 ATTEMPTS = 2  # how often a chunk may end its process before its runs are made one by one
 # A process hangs if it takes longer than HUNG s, and than TIMES the slowest chunk so far.
 HUNG, TIMES = 600.0, 100.0
+HAND_OVER = 0.05  # s of work that a thread takes at a time
 
 
 class InProcess:
@@ -189,11 +190,37 @@ class _Pool(ABC):
 class Threads(_Pool):
     """Runs in threads of this process, for compiled loops, which run beside each other free of the interpreter's lock.
 
-    Nothing is started and nothing is sent: kernels are loaded once. Each thread has an assembly of its own.
+    Nothing is started and nothing is sent: kernels are loaded once. Each thread has an assembly of its own, and takes
+    several chunks of short runs at a time, which are made in compiled calls of many runs.
     """
 
+    def __init__(self, workers: int) -> None:
+        super().__init__(workers)
+        self._run_time = 0.0  # s, of a run of the last hand-over
+
+    def results(self, job: Job, chunks: Iterable[Chunk]) -> Generator[tuple[Chunk, list[RunResult]], None, None]:
+        """Each chunk with what came of it, as they are done."""
+        taken: dict[int, list[Chunk]] = {}  # chunks of a hand-over, by its first run
+        for tasks, results in super().results(job, self._hand_overs(iter(chunks), taken)):
+            made = iter(results)
+            for chunk in taken.pop(tasks[0].run):
+                yield chunk, list(islice(made, len(chunk)))
+
+    def _hand_overs(self, chunks: Iterator[Chunk], taken: dict[int, list[Chunk]]) -> Iterator[Chunk]:
+        """Tasks of one chunk, or of as many as take about `HAND_OVER`."""
+        for chunk in chunks:
+            together = [chunk]
+            most = HAND_OVER / self._run_time if self._run_time else 0.0
+            while sum(map(len, together)) + len(chunk) <= most and (following := next(chunks, None)):
+                together.append(following)
+            taken[chunk[0].run] = together
+            yield [task for one in together for task in one]
+
     def _run_chunk(self, job: Job, chunk: Chunk) -> list[RunResult]:
-        return run_chunk(job, chunk, lambda: self._stopped)
+        began = time.perf_counter()
+        results = run_chunk(job, chunk, lambda: self._stopped)
+        self._run_time = (time.perf_counter() - began) / len(chunk)
+        return results
 
     def _give_up(self) -> None:
         """Nothing: the runs under way are short, and no other is begun."""
