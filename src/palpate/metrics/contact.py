@@ -6,8 +6,8 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.errors import NeverHappened
-from palpate.metrics.kernels import energy_given
-from palpate.metrics.signals import channel, contact_changes, held_time, once, rms, touching
+from palpate.metrics.kernels import energy_given, time_above_zero
+from palpate.metrics.signals import channel, contact_changes, once, rms, touching
 from palpate.metrics.step import force_error
 from palpate.trace import Trace
 
@@ -29,7 +29,7 @@ def first_touchdown(trace: Trace) -> float:
 
 def contact_time(trace: Trace) -> float:
     """s in contact."""
-    return held_time(trace.time, touching(trace))
+    return time_above_zero(channel(trace, "contact_force"), trace.time)
 
 
 def first_contact(trace: Trace) -> float:

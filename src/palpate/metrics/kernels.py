@@ -117,6 +117,67 @@ def largest_of_columns(values: ReadMatrix, out: Vector) -> None:
 
 
 @kernel
+def steady_mean(error: ReadMatrix, target: ReadMatrix, first: int, out: Vector) -> float:
+    """Mean of each column of an error from a sample on; returns how far the target moves over those samples."""
+    for j in range(error.shape[1]):
+        out[j] = _mean(error, j, first)
+    widest = 0.0
+    for j in range(target.shape[1]):
+        least, most = target[first, j], target[first, j]
+        for k in range(first, target.shape[0]):
+            least, most = min(least, target[k, j]), max(most, target[k, j])
+        widest = max(widest, most - least)
+    return widest
+
+
+@kernel
+def lengths(vectors: ReadMatrix, out: Vector) -> None:
+    """|x| of each row."""
+    for k in range(vectors.shape[0]):
+        total = 0.0
+        for j in range(vectors.shape[1]):
+            total += vectors[k, j] * vectors[k, j]
+        out[k] = math.sqrt(total)
+
+
+@kernel
+def time_above_zero(values: ReadVector, time: ReadVector) -> float:
+    """Time during which a value is above zero, s; each sample holds until the next."""
+    total = 0.0
+    for k in range(values.size - 1):
+        total += time[k + 1] - time[k] if values[k] > 0.0 else 0.0
+    return total
+
+
+@kernel
+def last_jump(values: ReadMatrix, columns: int) -> int:
+    """The last sample at which one of the first columns is another than in the sample before, 0 if there is none."""
+    for k in range(values.shape[0] - 1, 0, -1):
+        for j in range(columns):
+            if values[k, j] != values[k - 1, j]:
+                return k
+    return 0
+
+
+@kernel
+def largest_imbalance(
+    kinetic: ReadVector,
+    potential: ReadVector,
+    stored: ReadVector,
+    injected: ReadVector,
+    pushed: ReadVector,
+    dissipated: ReadVector,
+) -> float:
+    """max |Δ(kinetic + potential + stored) − Δ(injected + pushed − dissipated)|."""
+    first, most = 0.0, 0.0
+    for k in range(kinetic.size):
+        balance = kinetic[k] + potential[k] + stored[k] - (injected[k] + pushed[k]) + dissipated[k]
+        first = balance if k == 0 else first
+        most = _larger(most, abs(balance - first))
+    return most
+
+
+@kernel
 def energy_given(wrench: ReadMatrix, twist: ReadMatrix, time: ReadVector, out: Vector) -> None:
     """E(t) = −∫ Fᵀ V dt, trapezoidal."""
     total, before = 0.0, 0.0

@@ -8,10 +8,12 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.errors import NotApplicable
-from palpate.metrics.kernels import integral_of_squares, largest_of_columns
-from palpate.metrics.signals import channel, columns_with_unit, held_time, refuse_without_target, rms, steady
+from palpate.metrics.kernels import integral_of_squares, largest_imbalance, largest_of_columns, time_above_zero
+from palpate.metrics.signals import channel, columns_with_unit, refuse_without_target, rms, steady
 from palpate.spatial import rows
 from palpate.trace import Trace
+
+_BOOKS = [f"energy.{name}" for name in ("kinetic", "potential", "stored", "injected", "pushed", "dissipated")]
 
 
 def watched(what: str) -> Callable[[Trace], float]:
@@ -64,15 +66,12 @@ def peak_torque_ratio(trace: Trace) -> float:
 
 def saturation_time(trace: Trace) -> float:
     """s during which a guard cuts the command."""
-    return held_time(trace.time, channel(trace, "guard") != 0)
+    return time_above_zero(channel(trace, "guard"), trace.time)
 
 
 def energy_residual(trace: Trace) -> float:
     """max |Δ(kinetic + potential + stored) − Δ(injected + pushed − dissipated)|, J: what the books do not explain."""
-    held = sum(channel(trace, f"energy.{name}") for name in ("kinetic", "potential", "stored"))
-    flowed = sum(channel(trace, f"energy.{name}") for name in ("injected", "pushed"))
-    balance = held - flowed + channel(trace, "energy.dissipated")
-    return float(np.abs(balance - balance[0]).max())
+    return largest_imbalance(*(channel(trace, name) for name in _BOOKS))
 
 
 def smallest_singular_value(trace: Trace) -> float:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
+from functools import cache, wraps
 from typing import TypeVar
 
 import numpy as np
 
 from palpate.checks import Array
 from palpate.errors import NeverHappened, NotApplicable
-from palpate.metrics.kernels import integral_of_squares, rotation_errors
-from palpate.spatial import rows
-from palpate.trace import Trace
+from palpate.metrics.kernels import integral_of_squares, lengths, rotation_errors
+from palpate.trace import Channel, Trace
 
 _FIRST = np.zeros(1, dtype=int)
 LAST = 0.1  # share of the run over which it counts as steady
@@ -54,7 +53,12 @@ def channel(trace: Trace, name: str) -> Array:
 def columns_with_unit(trace: Trace, name: str, unit: str) -> list[int]:
     """Indices of a channel's columns that have a unit."""
     channel(trace, name)
-    return [i for i, column_unit in enumerate(trace.channels[name].column_units) if column_unit == unit]
+    return _columns_with_unit(trace.channels[name], unit)
+
+
+@cache
+def _columns_with_unit(channel: Channel, unit: str) -> list[int]:
+    return [i for i, column_unit in enumerate(channel.column_units) if column_unit == unit]
 
 
 def largest(signal: str | Callable[[Trace], Array]) -> Callable[[Trace], float]:
@@ -71,11 +75,6 @@ def rms(time: Array, error: Array) -> float:
     """√(∫ e² dt / T), trapezoidal."""
     square = integral_of_squares(error.reshape(-1, 1), _FIRST, time, 0)
     return float(np.sqrt(square / (time[-1] - time[0])))
-
-
-def held_time(time: Array, on: np.ndarray) -> float:
-    """s during which a flag is on; each sample holds until the next."""
-    return float(np.sum(np.diff(time) * on[:-1]))
 
 
 def changes(on: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -137,10 +136,16 @@ def position_error(trace: Trace) -> Array:
 @once
 def position_distance(trace: Trace) -> Array:
     """|p_d − p| per sample, m."""
-    return rows.length(position_error(trace))
+    return _lengths(position_error(trace))
 
 
 @once
 def orientation_angle(trace: Trace) -> Array:
     """Angle between the tool and its target per sample, rad."""
-    return rows.length(orientation_error(trace))
+    return _lengths(orientation_error(trace))
+
+
+def _lengths(vectors: Array) -> Array:
+    sizes = np.empty(len(vectors))
+    lengths(vectors, sizes)
+    return sizes

@@ -15,7 +15,7 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.errors import NeverHappened, NotApplicable
-from palpate.metrics.kernels import between, force_along, measure_step, rotation_errors
+from palpate.metrics.kernels import between, force_along, last_jump, measure_step, rotation_errors, steady_mean
 from palpate.metrics.signals import (
     LAST,
     channel,
@@ -92,11 +92,10 @@ def force_response(trace: Trace) -> Response:
 
 def force_step_settling(trace: Trace) -> float:
     """s from the wanted force's last step until |f_d − f| stays within 2 % of that step, interpolated."""
-    wanted, measured = channel(trace, "target_wrench")[:, :3], channel(trace, "contact_wrench")[:, :3]
-    jumps = np.flatnonzero(sum(wanted[1:, i] != wanted[:-1, i] for i in range(3)))
-    if not len(jumps):
+    target, measured = channel(trace, "target_wrench"), channel(trace, "contact_wrench")[:, :3]
+    first, wanted = last_jump(target, 3), target[:, :3]
+    if not first:
         raise NotApplicable("the desired force does not change")
-    first = int(jumps[-1]) + 1
     size = float(np.linalg.norm(wanted[first] - wanted[first - 1]))
     off = rows.length(wanted[first:] - measured[first:]) / size
     far, time = np.flatnonzero(off > BAND), trace.time[first:] - trace.time[first]
@@ -127,24 +126,25 @@ def settling_time(response: Response) -> float:
 
 def position_steady_error(trace: Trace) -> float:
     """|mean of p_d − p over the last tenth|, m."""
-    return float(np.linalg.norm(_steady_mean(trace, position_error(trace), "target_position")))
+    return _steady_size(trace, position_error(trace), "target_position")
 
 
 def orientation_steady_error(trace: Trace) -> float:
     """|mean of log(R_d R⁻¹) over the last tenth|, rad."""
-    return float(np.linalg.norm(_steady_mean(trace, orientation_error(trace), "target_quat_wxyz")))
+    return _steady_size(trace, orientation_error(trace), "target_quat_wxyz")
 
 
 def force_steady_error(trace: Trace) -> float:
     """|mean of f_d − f over the last tenth| along the wanted force, N."""
-    return float(abs(_steady_mean(trace, force_error(trace), "target_wrench")))
+    return _steady_size(trace, force_error(trace).reshape(-1, 1), "target_wrench")
 
 
-def _steady_mean(trace: Trace, error: Array, target: str) -> Array:
-    late = steady(trace)
-    if np.ptp(channel(trace, target)[late], axis=0).max() > 1e-9:
+def _steady_size(trace: Trace, error: Array, target: str) -> float:
+    """|mean of an error over the last tenth|, where the target stands still."""
+    means = np.empty(error.shape[1])
+    if steady_mean(error, channel(trace, target), steady(trace).start, means) > 1e-9:
         raise NotApplicable("the target still moves in the last tenth of the run")
-    return error[late].mean(axis=0)
+    return math.hypot(*means)
 
 
 @once

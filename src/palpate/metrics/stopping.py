@@ -29,9 +29,9 @@ class MeasuredStop:
 def stop_of(trace: Trace) -> MeasuredStop:
     """The stop of the tool's origin: until |ṗ| stays below 2 % of |ṗ₀|, the end interpolated between samples."""
     velocity, position, late = channel(trace, "tool_twist")[:, :3], channel(trace, "tool_position"), steady(trace)
-    speed = rows.length(velocity)
-    if speed[0] < LEAST_SPEED:
+    if rows.length(velocity[0]) < LEAST_SPEED:
         raise NotApplicable("the tool does not move at first")
+    speed = rows.length(velocity)
     moving = speed >= STILL * speed[0]
     if moving[late].any():
         raise NeverHappened("the tool has not stopped by the end")
