@@ -150,7 +150,7 @@ class Prepared:
 
     def _change(self, data: Mapping[str, Any]) -> _Change | None:
         """What is another than in the run that the kept assembly was built for; None where that needs another one."""
-        changed = {name for name in {**data, **self._built} if data.get(name) != self._built.get(name)}
+        changed = {name for name in {**data, **self._built} if _differ(data.get(name), self._built.get(name))}
         if self._kept is None or self._scenario is None or not changed <= {*_SECTIONS, "metrics"}:
             return None
         try:
@@ -174,6 +174,10 @@ class Prepared:
         return typed
 
 
+def _differ(one: Any, other: Any) -> bool:
+    return one is not other and one != other  # tables of a scenario that no override reaches are one object
+
+
 def _typed_again(known: BaseModel, before: Mapping[str, Any], after: Mapping[str, Any]) -> Any:
     """A section from its data; of the one that is known, everything whose data are the same is taken over.
 
@@ -185,7 +189,7 @@ def _typed_again(known: BaseModel, before: Mapping[str, Any], after: Mapping[str
         raise PalpateError("unknown keys")
     parts = {
         name: getattr(known, name)
-        if name in before and before[name] == value
+        if name in before and not _differ(before[name], value)
         else _part_again(kind, name, getattr(known, name), before.get(name), value)
         for name, value in after.items()
     }

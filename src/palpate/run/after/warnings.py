@@ -91,8 +91,8 @@ def joint_watch(assembly: Assembly) -> dict[str, float]:
     if not w.on:
         return {}
     return {
-        "stop_time": float(w.beyond_steps.max(initial=0) * dt),
-        "stop_excess": float(w.beyond.max(initial=0.0)),
-        "speed_time": float(w.fast_steps.max(initial=0) * dt),
-        "speed_share": float(w.share.max(initial=0.0)),
+        "stop_time": max(w.beyond_steps.tolist(), default=0) * dt,
+        "stop_excess": max(w.beyond.tolist(), default=0.0),
+        "speed_time": max(w.fast_steps.tolist(), default=0) * dt,
+        "speed_share": max(w.share.tolist(), default=0.0),
     }

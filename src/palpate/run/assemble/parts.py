@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
+from operator import attrgetter, ne
 from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel
@@ -97,35 +98,45 @@ def undeclared() -> tuple[str, ...]:
 
 
 _Tree = dict[str, Any]  # names of settings, down to those that are compared, below which there is nothing
+_Differ = Callable[[Any, Any], bool]
 
 
 def are_alike(section: str, one: Any, other: Any) -> bool:
     """Whether two worlds or clocks can share an assembly; what they hold in common is not looked into."""
     if one is other:
         return True
-    for name, (tree, shares) in _built_in(section).items():
+    for name, (differ, shares) in _built_in(section).items():
         a, b = getattr(one, name), getattr(other, name)
         if a is b:
             continue
-        if _differ(a, b, tree) or any(share(_value(a, path)) != share(_value(b, path)) for path, share in shares):
+        if differ(a, b) or any(share(_value(a, path)) != share(_value(b, path)) for path, share in shares):
             return False
     return True
 
 
-def _differ(one: Any, other: Any, tree: _Tree | None) -> bool:
-    """Whether a setting differs in what is built in of it, of a list in any of its sections."""
-    if one is other or (tree is not None and not tree):
-        return False
-    if tree is None or one is None or other is None:
-        return one != other
-    if isinstance(one, tuple):
-        return len(one) != len(other) or any(_differ(a, b, tree) for a, b in zip(one, other))
-    return any(_differ(getattr(one, name), getattr(other, name), below) for name, below in tree.items())
+def _comparison(tree: _Tree | None) -> _Differ:
+    """A function that says whether a setting differs in what is built in of it, of a list in any of its sections."""
+    if tree is None:
+        return ne
+    leaves = [name for name, below in tree.items() if below is None]
+    values = attrgetter(*leaves) if leaves else lambda section: None
+    deeper = [(name, _comparison(below)) for name, below in tree.items() if below]
+
+    def differ(one: Any, other: Any) -> bool:
+        if one is other or not tree:
+            return False
+        if one is None or other is None:
+            return True
+        if isinstance(one, tuple):
+            return len(one) != len(other) or any(differ(a, b) for a, b in zip(one, other))
+        return values(one) != values(other) or any(at(getattr(one, name), getattr(other, name)) for name, at in deeper)
+
+    return differ
 
 
 @cache
-def _built_in(section: str) -> dict[str, tuple[_Tree | None, list[tuple[_Path, Callable[[Any], Any]]]]]:
-    """Settings built into an assembly, by the field of the section that they are in, and shares of others.
+def _built_in(section: str) -> dict[str, tuple[_Differ, list[tuple[_Path, Callable[[Any], Any]]]]]:
+    """Comparisons of settings built into an assembly, by the section's field that they are in, and shares of others.
 
     A setting that nobody declared is built in.
     """
@@ -142,7 +153,7 @@ def _built_in(section: str) -> dict[str, tuple[_Tree | None, list[tuple[_Path, C
             start, name, *path = whole.split(".")
             if start == section:
                 found.setdefault(name, []).append((tuple(path), share))
-    return {name: (tree.get(name, {}), found.get(name, [])) for name in (*tree, *found)}
+    return {name: (_comparison(tree.get(name, {})), found.get(name, [])) for name in (*tree, *found)}
 
 
 def fixed_in_runs() -> tuple[str, ...]:
