@@ -13,7 +13,9 @@ from palpate.control.laws.gravity_compensation import GravityCompensation
 from palpate.robot.robot import Robot
 from palpate.world.clock import Clock
 from palpate.world.config import PlantChange, Push, Surface, World
+from palpate.world.driver import Driver
 from palpate.world.plants.joint_friction import FrictionWork, solve_joint_friction
+from palpate.world.plants.plant import dry_friction, true_robot
 
 INTEGRATORS = ("euler", "implicit", "rk4")
 F, K, MASS = 3.0, 200.0, 2.0  # N, N/m, kg
@@ -161,3 +163,14 @@ def test_friction_of_a_joint_that_follows_is_felt_by_its_leader() -> None:
 
     assert np.abs(pushed(4.99)["q"]).max() < 1e-12
     assert pushed(8.0)["v"][-1, 0] == pytest.approx((8.0 - 5.0) / (2.0 + 4.0), rel=1e-6)
+
+
+@pytest.mark.parametrize("name", ["panda", "fr3", "ur5e", "quadruped", "planar2"])
+@pytest.mark.parametrize("share", [0.0, 0.4])
+def test_dry_friction_is_that_of_the_plant_that_would_be_built(name: str, share: float) -> None:
+    change = PlantChange(joint_friction=0.3, mass_scale=1.1)
+    robot, world = pp.load_robot(name), World(plant=change, driver=Driver(coulomb_compensation=share))
+    true = true_robot(robot, world)
+    expected = np.abs(true.coordinates.map).T @ true.model.dof_frictionloss
+    np.testing.assert_array_equal(dry_friction(robot, world), expected)
+    assert expected.any()

@@ -182,8 +182,13 @@ def true_robot(robot: Robot, world: World) -> Robot:
 
 def dry_friction(robot: Robot, world: World) -> Array:
     """Coulomb friction per independent joint, N·m or N: the plant's, less what the driver compensates."""
-    true = true_robot(robot, world)
-    return np.abs(true.coordinates.map).T @ true.model.dof_frictionloss
+    _, left = friction_left(robot, world.driver)
+    added = per_joint(robot, world.plant.joint_friction, "joint_friction")
+    friction = robot.model.dof_frictionloss.copy()
+    for dof, name, share, more in zip(robot.coordinates.kept, robot.dof_names, left, added):
+        if mujoco.mj_name2id(robot.model, mujoco.mjtObj.mjOBJ_JOINT, name) >= 0:  # not of a free base
+            friction[dof] = share * friction[dof] + more
+    return np.abs(robot.coordinates.map).T @ friction
 
 
 def rubs(robot: Robot, world: World) -> bool:
