@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from palpate.engine.compiling.numba_parts import ExternalFunction
 from palpate.engine.kernels import kernel
 from palpate.engine.records import Integers, address_of_array
+from palpate.engine.views import address_of
 
 _P = types.int64
 _memcpy: Any = ExternalFunction("memcpy", _P(_P, _P, _P))
@@ -29,16 +30,18 @@ def words_of(spans: NDArray[np.int64]) -> int:
 
 
 @kernel
-def gather(spans: Integers, image: int) -> None:
-    """Copy the spans, one after another, to an image of them at an address."""
+def take_image(spans: Integers, images: Integers, first: int) -> None:
+    """Copy the spans, one after another, to the image of them that begins at a word of some images."""
+    image = address_of(images) + 8 * first
     for k in range(0, spans.size, 2):
         _memcpy(image, spans[k], spans[k + 1])
         image += spans[k + 1]
 
 
 @kernel
-def scatter(spans: Integers, image: int) -> None:
-    """Copy an image of the spans back to where they lie."""
+def put_image(spans: Integers, images: Integers, first: int) -> None:
+    """Copy the image that begins at a word of some images back to where its spans lie."""
+    image = address_of(images) + 8 * first
     for k in range(0, spans.size, 2):
         _memcpy(spans[k], image, spans[k + 1])
         image += spans[k + 1]

@@ -19,9 +19,8 @@ from palpate.engine.fatal import FATAL
 from palpate.engine.kernels import caller, kernel, put
 from palpate.engine.library import mj_fwdPosition, mj_resetData
 from palpate.engine.physics import Physics
-from palpate.engine.records import Integers, Record, Vector, address_of_array
-from palpate.engine.spans import gather, scatter, spans_of, words_of
-from palpate.engine.views import address_of
+from palpate.engine.records import Integers, Record, Vector
+from palpate.engine.spans import take_image, put_image, spans_of, words_of
 from palpate.errors import NotKept
 from palpate.run.advancing import fill_targets
 from palpate.run.after.finish import Read, bare_trace
@@ -69,15 +68,14 @@ def make_runs(R: Images, count: int) -> int:
     """Make the first `count` runs, each as `check_start` and the loop would."""
     p = R.plant
     for k in range(count):
-        image = address_of(R.images) + 8 * k * R.image_words
-        scatter(R.spans, image)
+        put_image(R.spans, R.images, k * R.image_words)
         mj_resetData(p.model, p.data)
         put(p.qpos, 0, R.q)
         put(p.qvel, 0, R.v)
         _call(R.first_half, R.loop, 0)
         mj_fwdPosition(p.model, p.data)
         R.status[k] = _call(R.run_steps, R.loop, R.steps)
-        gather(R.spans, image)
+        take_image(R.spans, R.images, k * R.image_words)
     return 0
 
 
@@ -154,7 +152,7 @@ class Block:
             return False
         if k == 0:
             self._images.q[:], self._images.v[:] = assembly.data.qpos, assembly.data.qvel
-        gather(self._images.spans, self._image(k))
+        take_image(self._images.spans, self._images.images, k * self._words)
         prediction = check_start(assembly, predict=False)
         held = self.kept.numbers.replaced()
         here = assembly.run, assembly.law, assembly.plant, assembly.sensors
@@ -176,9 +174,6 @@ class Block:
         assembly.sampled, assembly.sampled_span = known
         return whole
 
-    def _image(self, k: int) -> int:
-        return address_of_array(self._images.images) + 8 * k * self._words
-
     def traces(self, *, singular: bool, read: set[str]) -> Iterator[tuple[Any, Trace | None]]:
         """Make the runs that were added: the note that each was added with, and its trace for metrics.
 
@@ -189,18 +184,18 @@ class Block:
         """
         assembly, ready, scene = self.kept.assembly, self._ready, np.empty(words_of(self._scene), dtype=np.int64)
         self._ready = []
-        gather(self._scene, address_of_array(scene))
+        take_image(self._scene, scene, 0)
         fatal = assembly.rescues.call_on(self._images.address, make_runs, len(ready)) == FATAL
         try:
             for k, one in enumerate(ready):
                 made = not fatal and self._images.status[k] in (S.COMPLETED, S.STOPPED)
                 yield one.note, self._trace(k, one, singular, (self._offered, read)) if made else None
         finally:
-            scatter(self._scene, address_of_array(scene))
+            put_image(self._scene, scene, 0)
 
     def _trace(self, k: int, one: _Ready, singular: bool, read: Read) -> Trace | None:
         assembly = self.kept.assembly
-        scatter(self._images.spans, self._image(k))
+        put_image(self._images.spans, self._images.images, k * self._words)
         for record, held in one.held:
             record._held.update(held)
             record.replaced = True

@@ -149,7 +149,7 @@ class Prepared:
         return (kept, change.bounds) if fits and kept is not None and change is not None else None
 
     def _change(self, data: Mapping[str, Any]) -> _Change | None:
-        """What is another than in the run that the kept assembly was built for; None where that needs another one."""
+        """Parts that differ from the run that the kept assembly was built for; None where that needs another one."""
         changed = {name for name in {**data, **self._built} if _differ(data.get(name), self._built.get(name))}
         if self._kept is None or self._scenario is None or not changed <= {*_SECTIONS, "metrics"}:
             return None

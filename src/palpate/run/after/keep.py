@@ -87,7 +87,7 @@ class Channels:
             start += count
 
     def take(self, loop: Loop) -> dict[str, Array]:
-        """What the loop has recorded, by name, time among it, up to the first sample that is not finite."""
+        """Samples that the loop has recorded, by name, time among them, up to the first that is not finite."""
         fresh, loop.recorded = loop.recorded, 0
         good = sort_by_channel(loop.record, fresh, self._sizes, self._sorted)
         arrays = {TIME.name: loop.times[:good], **self._arrays}

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from palpate.engine.physics import Physics
-from palpate.engine.records import Record, address_of_array
-from palpate.engine.spans import gather, scatter, spans_of, words_of
+from palpate.engine.records import Record
+from palpate.engine.spans import take_image, put_image, spans_of, words_of
 
 _BUFFERS = ("record", "times", "targets")  # written anew by every run, or kept on purpose
 
@@ -20,7 +20,7 @@ class Numbers:
     """Numbers of some records and all records below them, but for their buffers and the engine's own memory.
 
     Attributes:
-        spans: where the arrays lie and how many bytes they have, for `gather` and `scatter`.
+        spans: where the arrays lie and how many bytes they have, for `take_image` and `put_image`.
     """
 
     def __init__(self, *records: Record) -> None:
@@ -32,7 +32,7 @@ class Numbers:
             self._note(record)
         self.spans = spans_of(self._arrays)
         self._image = np.empty(words_of(self.spans), dtype=np.int64)
-        gather(self.spans, address_of_array(self._image))
+        take_image(self.spans, self._image, 0)
 
     def _note(self, record: Record) -> None:
         if id(record) in self._seen or isinstance(record, Physics):
@@ -72,4 +72,4 @@ class Numbers:
             if record.replaced:
                 record._held.update(held)
                 record.replaced = False
-        scatter(self.spans, address_of_array(self._image))
+        put_image(self.spans, self._image, 0)
