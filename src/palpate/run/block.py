@@ -20,7 +20,7 @@ from palpate.engine.kernels import caller, kernel, put
 from palpate.engine.library import mj_fwdPosition, mj_resetData
 from palpate.engine.physics import Physics
 from palpate.engine.records import Integers, Record, Vector
-from palpate.engine.spans import take_image, put_image, spans_of, words_of
+from palpate.engine.spans import put_image, spans_of, take_image, words_of
 from palpate.errors import NotKept
 from palpate.run.advancing import fill_targets
 from palpate.run.after.finish import Read, bare_trace

@@ -9,7 +9,7 @@ import numpy as np
 
 from palpate.engine.physics import Physics
 from palpate.engine.records import Record
-from palpate.engine.spans import take_image, put_image, spans_of, words_of
+from palpate.engine.spans import put_image, spans_of, take_image, words_of
 
 _BUFFERS = ("record", "times", "targets")  # written anew by every run, or kept on purpose
 
