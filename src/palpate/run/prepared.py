@@ -183,19 +183,15 @@ def _typed_again(known: BaseModel, before: Mapping[str, Any], after: Mapping[str
 
     So is what neither gives: a default is neither made nor checked again.
     """
-    kind = type(known)
-    names = kind.__pydantic_fields__
-    if not after.keys() <= names.keys():
+    kind, held = type(known), vars(known)
+    if not after.keys() <= kind.__pydantic_fields__.keys():
         raise PalpateError("unknown keys")
-    parts = {
-        name: getattr(known, name)
-        if name in before and not _differ(before[name], value)
-        else _part_again(kind, name, getattr(known, name), before.get(name), value)
-        for name, value in after.items()
-    }
-    same = {name: getattr(known, name) for name in names if name not in before and name not in after}
-    made = kind.__pydantic_validator__.validate_python({**same, **parts}, strict=True)
-    made.model_fields_set.difference_update(same)
+    values = {name: held[name] for name in kind.__pydantic_fields__ if name in after or name not in before}
+    for name, value in after.items():
+        if name not in before or _differ(before[name], value):
+            values[name] = _part_again(kind, name, held[name], before.get(name), value)
+    made = kind.__pydantic_validator__.validate_python(values, strict=True)
+    made.model_fields_set.intersection_update(after)
     return made
 
 

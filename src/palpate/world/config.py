@@ -82,8 +82,7 @@ class Surface(Config):
 
     @model_validator(mode="after")
     def _exact_keys_are_for_exact_contact(self) -> Surface:
-        keys = ("two_sided", "static_friction", "restitution", "impact_law")
-        meant = [key for key in keys if getattr(self, key) != type(self).model_fields[key].default]
+        meant = [key for key, default in _EXACT_DEFAULTS.items() if getattr(self, key) != default]
         if meant and self.contact != "exact":
             raise InvalidInput(
                 f"surface {self.name!r}: {', '.join(meant)} is for exact contact, but this one is {self.contact}",
@@ -127,6 +126,11 @@ class Surface(Config):
         if sum(x * x for x in self.normal) == 0:
             raise InvalidInput(f"surface {self.name!r}: the normal must have a direction, got {self.normal}")
         return self
+
+
+_EXACT_DEFAULTS = {
+    key: Surface.model_fields[key].default for key in ("two_sided", "static_friction", "restitution", "impact_law")
+}
 
 
 class LockedPoint(Config):
