@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from multiprocessing import spawn
 from pathlib import Path
 
@@ -156,6 +157,27 @@ def test_threads_give_the_same_rows_as_one_and_end_early(job: Job) -> None:
     next(answers)
     answers.close()  # waits for the runs under way alone
     assert threading.active_count() < 20
+
+
+def test_a_thread_takes_several_chunks_at_a_time_and_hands_each_back_with_its_own_results(
+    job: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken: list[int] = []
+
+    def counted(job: Job, tasks: list[RunTask], stopped: Callable[[], bool]) -> list[RunResult]:
+        taken.append(len(tasks))
+        return run_chunk(job, tasks, stopped)
+
+    monkeypatch.setattr(pools, "run_chunk", counted)
+    monkeypatch.setattr(pools, "HAND_OVER", math.inf)  # as if runs took no time
+    answers = list(Threads(1).results(job, chunks(12)))
+    assert [[result.run for result in results] for _, results in answers] == [
+        [task.run for task in chunk] for chunk in chunks(12)
+    ]
+    assert taken[0] == 3
+    assert max(taken) > 3
+    assert sum(taken) == 36
+    assert by_run(iter(answers)) == by_run(InProcess().results(job, chunks(12)))
 
 
 def test_runs_on_equations_share_a_process_and_others_have_their_own(pendulum: Scenario) -> None:
