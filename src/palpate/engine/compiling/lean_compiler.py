@@ -19,8 +19,10 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, CompileResult, Flags
 from numba.core.ir import Inst, Loc, Var
 from numba.core.types import BaseFunction
+from numba.np import arrayobj
 
 from palpate.engine.compiling.kernel_files import Callee
+from palpate.engine.compiling.lean_arrays import make_array_value
 
 _PACKAGES = "palpate.", "palpate_documents."
 _NAMES_OF_OPTIONS = hash(Flags())  # numba takes it from the names of all options, so it is the same for all
@@ -254,4 +256,5 @@ _FASTER = (
     (typing.BaseContext, "refresh", _refreshed_by(typing.BaseContext.refresh)),
     (BaseContext, "get_abi_sizeof", _known_size),
     (Inst, "_rec_list_vars", _variables),
+    (arrayobj, "make_array", make_array_value),
 )
