@@ -36,12 +36,12 @@ def measure() -> list[Measurement]:
     rows, total = [], 0.0
     with tempfile.TemporaryDirectory() as folder:
         first = seconds(FIRST, "loop", folder)
-        rows.append(Measurement(f"loop and {FIRST}, from nothing", first, "s CPU", 30.0))
+        rows.append(Measurement(f"loop and {FIRST}, from nothing", first, "s CPU", 12.0))
         for name in LAWS:
             taken = seconds(name, "law", folder)
             total += taken
             if name != FIRST:
-                rows.append(Measurement(f"{name}, further", taken, "s CPU", 5.0))
+                rows.append(Measurement(f"{name}, further", taken, "s CPU", 4.0))
         rows.append(Measurement("every further law together", total, "s CPU"))
         rows.append(Measurement(f"loop and {FIRST}, from the cache", seconds(FIRST, "loop", folder), "s CPU", 1.0))
     return rows

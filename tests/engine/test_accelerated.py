@@ -6,9 +6,12 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
+from llvmlite import binding
 
 from moments import ENDLESS
 from palpate.control.laws import cartesian_impedance
@@ -17,6 +20,7 @@ from palpate.engine.compiling.kernel_files import Callee
 from palpate.engine.compiling.lean_compiler import called_places
 from palpate.engine.compiling.numba_cache import bind, kernel_at
 from palpate.engine.kernels import kernel
+from palpate.engine.records import Vector
 from palpate.run.loop import loop
 
 
@@ -43,6 +47,25 @@ def test_code_that_refers_to_another_symbol_is_not_bound() -> None:
     place = called_places(loop.run_steps.result.library)[0]
     assert bind((place,))
     assert not bind((Callee(place.module, place.name, place.symbol + "_of_older_sources"),))
+
+
+@kernel
+def _first_of_three(x: Vector) -> float:
+    return x[0] + x[1] + x[2]
+
+
+def test_an_array_of_a_kernel_is_a_value_and_takes_no_memory() -> None:
+    text = _first_of_three.llvm()
+    arrays = [line for line in text.splitlines() if "alloca {i8*, i8*, i64, i64, double*" in line]
+    assert "extractvalue" in text
+    assert not arrays
+    assert _first_of_three(np.array([1.0, 2.0, 4.0])) == 7.0
+
+
+def test_the_size_of_a_kernel_is_the_number_of_its_instructions() -> None:
+    module = binding.parse_assembly(loop.run_steps.llvm())
+    instructions = [one for code in module.functions for block in code.blocks for one in block.instructions]
+    assert lean_compiler._size(SimpleNamespace(_final_module=module)) == len(instructions) > 100
 
 
 def test_a_small_kernel_is_copied_into_its_callers(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,10 +68,17 @@ class Kernel(CPUDispatcher):
                 _enable_cache(self)
                 if not self._loaded():
                     with compiling_fast(), compiling(self):
-                        self.compile(self.stated)
+                        self._compile_and_keep()
+
+    def _compile_and_keep(self) -> None:
+        """Compile; on numba's own way there every call of LLVM is timed, once per caller in the chain."""
+        self._cache_misses[self.stated] += 1  # pyright: ignore[reportAttributeAccessIssue]
+        result = self._compiler.compile(self.stated.args, self.stated.return_type)  # pyright: ignore[reportAttributeAccessIssue]
+        self.add_overload(result)
+        self._cache.save_overload(self.stated, result)  # pyright: ignore[reportAttributeAccessIssue]
 
     def _loaded(self) -> bool:
-        """Take what is kept; on numba's own way there every call of LLVM is timed, once per caller in the chain."""
+        """Take what is kept."""
         overload = self._cache.load_overload(self.stated, self.targetctx)  # pyright: ignore[reportAttributeAccessIssue]
         if overload is not None:
             self._cache_hits[self.stated] += 1  # pyright: ignore[reportAttributeAccessIssue]

@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import gc
 import hashlib
+import re
 import secrets
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 from llvmlite import binding
+from numba.core import imputils
+from numba.core.base import BaseContext
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, CompileResult, Flags
+from numba.core.ir import Inst, Loc, Var
 from numba.core.types import BaseFunction
+from numba.core.typing import templates
+from numba.core.typing.context import BaseContext as TypingContext
+from numba.np import arrayobj
 
 from palpate.engine.compiling.kernel_files import Callee
+from palpate.engine.compiling.lean_arrays import make_array_value
 
 _PACKAGES = "palpate.", "palpate_documents."
 _NAMES_OF_OPTIONS = hash(Flags())  # numba takes it from the names of all options, so it is the same for all
@@ -31,6 +41,7 @@ _FOR_ARRAYS = {
     "NopythonRewrites",
 }
 _SMALL = 300  # instructions
+_INSTRUCTION = re.compile(r"^  (?=[^ \]])", re.MULTILINE)  # a line of its own; tables of a switch stand further in
 _PLAIN = ("_operator", "builtins", "math")  # modules of operations whose types follow from their arguments' types
 _alive: list[Any] = []  # operations whose numbers are in use
 _reserved: set[int] = set()  # numbers of the kernels of this process
@@ -132,8 +143,8 @@ def leave_nothing_to_copy(result: CompileResult, function: Any) -> None:
 
 
 def _size(library: Any) -> int:
-    """Instructions of compiled code; 0 of code that was loaded, which has been judged before."""
-    return sum(1 for code in library._final_module.functions for block in code.blocks for _ in block.instructions)
+    """Instructions of compiled code, counted in its text; 0 of code that was loaded, which has been judged before."""
+    return len(_INSTRUCTION.findall(str(library._final_module)))
 
 
 def called_places(library: Any) -> tuple[Callee, ...]:
@@ -149,18 +160,31 @@ def called_places(library: Any) -> tuple[Callee, ...]:
 
 @contextmanager
 def compiling_fast() -> Iterator[None]:
-    """Compile without the collector of cycles (millions of objects are made, few could go), and without looking a
-    known operation up again: numba tries every overload of + and [] anew, wherever one stands.
+    """Compile without what numba does over and over: the collector of cycles (millions of objects are made, few could
+    go), notes of every call of LLVM, and all that `_FASTER` replaces.
     """
-    was_on, looked_up = gc.isenabled(), BaseFunction.get_call_type
+    was_on, lock = gc.isenabled(), binding.ffi.lib._lock  # pyright: ignore[reportAttributeAccessIssue]
+    replaced = [(owner, name, getattr(owner, name)) for owner, name, _ in _FASTER]
+    noted, lock._cblist = lock._cblist, []
     gc.disable()
-    BaseFunction.get_call_type = _known_call_type
+    _keep_short_loops()
+    _fresh.clear()
+    for owner, name, faster in _FASTER:
+        setattr(owner, name, faster)
     try:
         yield
     finally:
-        BaseFunction.get_call_type = looked_up
+        for owner, name, original in replaced:
+            setattr(owner, name, original)
+        lock._cblist = noted
         if was_on:
             gc.enable()
+
+
+@cache
+def _keep_short_loops() -> None:
+    """Let LLVM unroll no loop whose number of turns is unknown: here that is about the number of an arm's joints."""
+    binding.set_option("", "-unroll-runtime=false")
 
 
 _look_up = BaseFunction.get_call_type
@@ -168,7 +192,10 @@ _known: dict[tuple[int, Any], Any] = {}
 
 
 def _known_call_type(self: Any, context: Any, args: Any, kws: Any) -> Any:
-    """The signature of an operation on given types, as it was found the first time."""
+    """The signature of an operation on given types, as it was found the first time.
+
+    Numba tries every overload of + and [] anew, wherever one stands.
+    """
     if kws or getattr(self.typing_key, "__module__", "") not in _PLAIN:
         return _look_up(self, context, args, kws)
     signature = _known.get((id(self), args))
@@ -178,3 +205,66 @@ def _known_call_type(self: Any, context: Any, args: Any, kws: Any) -> Any:
             _known[id(self), args] = signature
             _alive.append(self)
     return signature
+
+
+_fresh: dict[Any, tuple[int, ...]] = {}  # what there was when a context looked for new operations last
+
+
+def _known_operations() -> tuple[int, ...]:
+    """How many operations are registered, and how many modules there are, which register their own."""
+    registries = vars(templates.builtin_registry), vars(imputils.builtin_registry)
+    lists = (items for registry in registries for items in registry.values() if isinstance(items, list))
+    return len(sys.modules), *map(len, lists)
+
+
+def _refreshed_by(refresh: Callable[[Any], None]) -> Callable[[Any], None]:
+    """A context's look for new operations; numba goes over all it has at every turn."""
+
+    def refresh_if_new(self: Any) -> None:
+        known = _known_operations()  # before it looks: what comes while it does, it may have passed already
+        if _fresh.get((id(self), refresh)) != known:
+            refresh(self)
+            _fresh[id(self), refresh] = known
+
+    return refresh_if_new
+
+
+_find_size = BaseContext.get_abi_sizeof
+_sizes: dict[str, int] = {}
+
+
+def _known_size(self: Any, ty: Any) -> int:
+    """The size of a type, which numba has LLVM tell anew by a module of its own."""
+    written = str(ty)
+    if written not in _sizes:
+        _sizes[written] = _find_size(self, ty)
+    return _sizes[written]
+
+
+def _variables(self: Any, value: Any) -> list[Any]:
+    """The variables in a part of a statement, or of a table of parts."""
+    kind = type(value)
+    if kind is Var:
+        return [value]
+    if kind is dict:
+        value = value.values()
+    elif kind is not list and kind is not tuple:
+        return value.list_vars() if isinstance(value, Inst) else []
+    found = []
+    for part in value:
+        kind = type(part)
+        if kind is Var:
+            found.append(part)
+        elif kind is not str and kind is not Loc:
+            found += _variables(self, part)
+    return found
+
+
+_FASTER = (
+    (BaseFunction, "get_call_type", _known_call_type),
+    (BaseContext, "refresh", _refreshed_by(BaseContext.refresh)),
+    (TypingContext, "refresh", _refreshed_by(TypingContext.refresh)),
+    (BaseContext, "get_abi_sizeof", _known_size),
+    (Inst, "_rec_list_vars", _variables),
+    (arrayobj, "make_array", make_array_value),
+)
