@@ -27,7 +27,8 @@ def _contacts(robot):
 
 _FLYING = """<mujoco><worldbody><body name="hull"><freejoint/><geom type="box" size="0.1 0.2 0.3" mass="2"/>
 <body name="arm" pos="0.1 0 0.2"><joint name="turn" axis="0 1 0"/>
-<geom type="capsule" fromto="0 0 0 0 0 0.5" size="0.02"/><site name="tool" pos="0 0 0.5"/></body></body></worldbody></mujoco>"""
+<geom type="capsule" fromto="0 0 0 0 0 0.5" size="0.02"/>
+<site name="tool" pos="0 0 0.5"/></body></body></worldbody></mujoco>"""
 
 
 def _arm():

@@ -45,7 +45,7 @@ from palpate.world.plants.ties import MOST_TURNS, add_tie_forces, follow, take_o
 from palpate.world.plants.tree_accelerations import accelerate
 from palpate.world.plants.tree_friction import end_velocities_of_tree
 from palpate.world.plants.tree_state import can_carry, stage_tree
-from palpate.world.rigid.step import end_velocities_held, find_held
+from palpate.world.rigid.step import end_velocities_held, find_held, gives_force
 
 
 @kernel(inline=True)
@@ -229,17 +229,21 @@ def _semi_implicit_with_friction(L: Loop) -> None:
 
 @kernel
 def _semi_implicit_held(L: Loop) -> bool:
-    """The semi-implicit step with rigid contacts, stops and joint friction in one problem.
+    """The semi-implicit step with rigid contacts, stops, joint friction and joints that follow others in one problem.
 
-    False where nothing is to be held, or where equations cannot.
+    False where nothing is to be held, or where equations cannot. What is near and gives no force leaves a Runge–Kutta
+    step alone.
     """
     p, held = L.plant, L.holding
-    if not find_held(held, L.rigid_touches, L.tree, p, L.dt):
+    if not find_held(held, L.rigid_touches, L.tree, p, L.dt) and len(L.ties.each) == 0:
         return False
     _apply(L)
-    if not end_velocities_held(held, L.rigid_touches, L.friction, L.tree, p, L.dt):
+    if not end_velocities_held(held, L.rigid_touches, L.friction, L.ties, L.tree, p, L.dt):
         L.tree.now = held.now = False
         mj_step1(p.model, p.data)
+        return False
+    if L.rk4 and not gives_force(held):
+        held.now = False
         return False
     v = held.problem.v
     for k in range(p.nv):
@@ -402,12 +406,12 @@ def advance(L: Loop) -> None:
         move_as_told(L)
     elif L.elastic.on:
         elastic_step(L)
+    elif L.tree.now and L.holding.on and _semi_implicit_held(L):
+        pass
     elif L.rk4 and L.friction.on:
         _runge_kutta_with_friction(L)
     elif L.rk4:
         _runge_kutta(L)
-    elif L.tree.now and L.holding.on and _semi_implicit_held(L):
-        pass
     elif len(L.ties.each) > 0 or L.friction.on:
         _semi_implicit_with_friction(L)
     elif L.tree.now:
@@ -419,7 +423,7 @@ def advance(L: Loop) -> None:
         L.tree.handed += 1
     if len(L.ties.each) > 0:
         follow(L.ties, L.plant)
-    if not (L.rk4 or L.kinematic):
+    if not (L.rk4 or L.kinematic) or L.holding.now:
         _add_work_of_held_forces(L)
     if L.elastic.on:
         L.energy.injected += work_of_motors(L.elastic, L.row.tau, L.dt)
@@ -452,7 +456,7 @@ def lost_power(L: Loop) -> float:
 def account(L: Loop) -> None:
     """Add the energy that joint dampers took in the last step (Runge–Kutta steps add it stage by stage)."""
     e, lost = L.energy, lost_power(L)
-    if L.step > 0 and not L.rk4:
+    if L.step > 0 and (not L.rk4 or L.holding.now):
         e.dissipated += 0.5 * L.dt * (lost + e.joint_loss)
     e.joint_loss = lost
 
