@@ -102,6 +102,19 @@ def test_five_hundred_random_states_are_solved_from_nothing(kind: str) -> None:
     assert worst < 1e-9
 
 
+def test_contacts_that_can_jam_are_solved_from_nothing() -> None:
+    """Two contacts with friction of up to 1; three of these states had no answer without the shifted problems."""
+    rng, worst = np.random.default_rng(7), 0.0
+    for _ in range(2300):
+        problem = drawn("two contacts", rng)
+        problem.mu = rng.choice([0.0, 0.3, 0.6, 1.0], 2)
+        w = problem.record()
+        assert solve_velocities(w)
+        assert w.unsettled == 0
+        worst = max(worst, problem.error(w.impulse, w.v))
+    assert worst < 1e-9
+
+
 def projected_gradient(problem: Problem, turns: int = 60_000) -> Array:
     """Velocities by a slow method of its own: accelerated projected gradients on the impulses of the convex problem,
     whose normal velocities are shifted by μ |u_t| until Coulomb's law holds (de Saxcé)."""
