@@ -98,8 +98,6 @@ def _obstacles(run: Run, plant: Plant) -> Iterator[str]:
     for name, sensor in world.sensors.custom.items():
         if sensor.reads_plant:
             yield f"sensor {name!r} may read any body of the engine"
-    if robot.coordinates.coupled and run.clock.integrator != "euler":
-        yield f'joints of {robot.name} follow others, which equations hold with integrator = "euler" only'
     yield from _of_model(plant.model, len(contact_geoms(robot, world)) * len(rigid_surfaces(world)))
 
 

@@ -42,7 +42,7 @@ from palpate.world.plants.settling import (
     take_column,
 )
 from palpate.world.plants.ties import MOST_TURNS, add_tie_forces, follow, take_over
-from palpate.world.plants.tree_accelerations import accelerate
+from palpate.world.plants.tree_accelerations import accelerate, accelerate_tied
 from palpate.world.plants.tree_friction import end_velocities_of_tree
 from palpate.world.plants.tree_state import can_carry, stage_tree
 from palpate.world.rigid.step import end_velocities_held, find_held, gives_force
@@ -82,6 +82,8 @@ def _accelerate(L: Loop) -> bool:
     p = L.plant
     if L.tree.now:
         _apply(L)
+        if len(L.ties.each) > 0:
+            return accelerate_tied(L.tree, p, L.friction, L.ties, p.qacc)
         return accelerate(L.tree, p, 0.0, p.qacc)
     mj_fwdActuation(p.model, p.data)
     for _ in range(MOST_TURNS):
@@ -235,7 +237,7 @@ def _semi_implicit_held(L: Loop) -> bool:
     step alone.
     """
     p, held = L.plant, L.holding
-    if not find_held(held, L.rigid_touches, L.tree, p, L.dt) and len(L.ties.each) == 0:
+    if not find_held(held, L.rigid_touches, L.tree, p, L.dt) and (L.rk4 or len(L.ties.each) == 0):
         return False
     _apply(L)
     if not end_velocities_held(held, L.rigid_touches, L.friction, L.ties, L.tree, p, L.dt):
