@@ -166,6 +166,37 @@ def test_force_slip_and_energy_converge_to_exact_contact_with_the_first_power_of
     assert fine[2] < 0.01  # J of 0.98
 
 
+WALL = {"normal": (0.0, -1.0, 0.0), "position": (0.0, 0.01, 0.0)}
+PLACES: dict[str, tuple[list[dict[str, Any]], float]] = {
+    "belt": ([{"motion": {"velocity": (0.3, 0.0, 0.0)}}], 2.0),
+    "swinging table": ([{"motion": {"amplitude": (0.0, 0.0, 0.004), "frequency": 4.0}}], 2.0),
+    "sphere beside a wall": ([{"shape": "sphere", "size": (0.2,), "position": (0.0, 0.0, -0.2)}, WALL], 6.0),
+}
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_moving_surfaces_and_two_contacts_converge_to_exact_contact_alike(name: str) -> None:
+    surfaces, side = PLACES[name]
+    law = PythonLaw(lambda tick, gains, memory: {"push": np.array([4.0, side, -15.0])}, terms=("push",))
+    robot = pp.Robot.from_mjcf_text(POINT.format(z=""), name="point")
+
+    def slid(contact: str, h: float) -> Trace:
+        common = {"contact": contact, "friction": 0.3}
+        placed = (Surface.model_validate(common | {"name": f"s{k}"} | s) for k, s in enumerate(surfaces))
+        clock = Clock(duration=0.3, timestep=h, rate=1 / h)
+        rising = 0.004 * 2 * np.pi * 4.0 if "swinging" in name else 0.0
+        start = [0.4, 0.1 if len(surfaces) == 1 else 0.0, rising]
+        return pp.simulate(Run(robot, law, World(surfaces=tuple(placed)), clock=clock, v_start=start))
+
+    exact, traces = slid("exact", 1e-3), {h: slid("rigid", h) for h in (4e-3, 1e-3)}
+    for channel, small in (("contact_wrench", 0.1), ("q", 6e-4), ("energy.dissipated", 4e-3)):
+        wanted = np.atleast_1d(exact[channel][280])[:3]  # forces, not moments
+        at = {h: np.atleast_1d(trace[channel][round(0.28 / h)])[:3] for h, trace in traces.items()}
+        coarse, fine = (np.abs(value - wanted).max() for value in at.values())
+        assert fine < small
+        assert 3.5 < coarse / fine < 4.5 or (channel == "energy.dissipated" and fine < 2e-4)
+
+
 def test_a_fall_ends_on_the_surface_and_stays() -> None:
     """5 cm above a plane: the impulse is m v, and nothing goes below the surface or bounces."""
     trace = slid_over("plane", "rigid", force=(0.0, 0.0, 0.0), position=(0.0, 0.0, -0.005), friction=0.0)
