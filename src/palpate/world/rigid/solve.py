@@ -20,9 +20,9 @@ from palpate.world.rigid.problem import (
 from palpate.world.rigid.relaxed import relax
 
 _RELAXED_YIELD = (1e-6, 1e-3)  # compliances of the relaxed answer's rows, of their own mobility,
-_SHIFTS = 60
-_TAKEN_AWAY = 6
 _RELAXED_TIMES = 8  # which are taken away by as many turns
+_SHIFTS = 60  # of the aims, half of them with either compliance
+_TAKEN_AWAY = 6  # times at most that what rows yield is taken away
 _SERVES = 1e-11  # of the largest velocity: error of a relaxed answer that is Coulomb's too
 
 
@@ -68,7 +68,7 @@ def _from_shifted(w: VelocityProblem) -> bool:
         _move_aims(w, 1.0)
         _relax(w, _RELAXED_YIELD[k // (_SHIFTS // 2)])
         _move_aims(w, -1.0)
-        put(w.anchor, 0, w.impulse)
+        _yield_about_now(w)
         find_row_velocities(w)
         for c in range(w.contacts):
             x, y = w.u[3 * c + 1], w.u[3 * c + 2]
@@ -104,13 +104,19 @@ def _relax(w: VelocityProblem, share: float) -> None:
     for _ in range(_RELAXED_TIMES):
         loosen(w, share)
         relax(w)
-        for r in range(w.rows):
-            if w.R[r] == 0.0:
-                w.anchor[r] = w.impulse[r]
+        _yield_about_now(w)
     loosen(w, YIELD)
     find_row_velocities(w)
     choose_modes(w)
     put(w.anchor, 0, w.before)
+
+
+@kernel
+def _yield_about_now(w: VelocityProblem) -> None:
+    """Let rows yield about their present impulses; those with a compliance of their own, as stops, keep theirs."""
+    for r in range(w.rows):
+        if w.R[r] == 0.0:
+            w.anchor[r] = w.impulse[r]
 
 
 @kernel
