@@ -147,15 +147,51 @@ def test_a_follower_that_lands_carries_its_leader(idle, contact) -> None:
     clock = Clock(duration=2.0, integrator="euler")
     trace = simulate(Run(rack(), lift, world=World(surfaces=(floor,)), clock=clock))
     force = trace["contact_wrench"][-1, 2]
-    assert force == pytest.approx((40.0 - (2.0 + S * 0.5) * G) / -S, rel=2e-3)
+    assert trace.facts.physics == "equations"
+    assert force == pytest.approx((40.0 - (2.0 + S * 0.5) * G) / -S, rel=2e-3 if contact == "compliant" else 1e-9)
+    if contact == "rigid":
+        assert trace["v"][-1, 0] == 0.0
+        assert trace["penetration"].max() < 1e-12
+
+
+def test_a_follower_slides_on_a_rigid_surface_against_coulombs_friction(idle) -> None:
+    """A ceiling moving across at 1 m/s rubs the follower's ball, whose tilted slide hands the rest to its leader.
+
+    Along the follower's axis a: (m₁ + s² m₂) z̈ = −(m₁ + s m₂ a_z) g + s a·f, with f = f_n (n + μ u/|u|) of the belt and
+    0 acceleration of the ball along n, so that f follows.
+    """
+    a, mu, n = np.array([0.6, 0.0, 0.8]), 0.3, np.array([0.0, 0.0, -1.0])
+    spec = rack().spec()
+    spec.joint("follow").axis = a
+    belt = {"velocity": (1.0, 0.0, 0.0)}
+    ceiling = Surface.model_validate(
+        {"name": "belt", "position": (0, 0, 0.8 * C + 0.02), "normal": n, "contact": "rigid", "friction": mu}
+        | {"motion": belt}
+    )
+    trace = simulate(Run(Robot(spec, name="rack"), idle, World(surfaces=(ceiling,)), clock=Clock(duration=0.5)))
+    force = (2.0 + S * 0.5 * a[2]) * G / (S * a @ (n + mu * np.array([1.0, 0.0, 0.0])))
+    assert trace.facts.physics == "equations"
+    np.testing.assert_allclose(trace["contact_wrench"][-1, :3], force * np.array([mu, 0.0, -1.0]), rtol=1e-9)
+    assert trace["v"][-1, 0] == pytest.approx(0.0, abs=1e-15)
+
+
+def stop_of_the_follower(friction: float) -> Robot:
+    spec = rack(friction=friction).spec()
+    joint = spec.joint("follow")
+    joint.limited, joint.range = mujoco.mjtLimited.mjLIMITED_TRUE, (-1.0, C + 0.1)
+    return Robot(spec, name="rack")
+
+
+def test_a_stop_of_the_follower_beside_friction_is_the_engines(idle) -> None:
+    robot = stop_of_the_follower(0.5)
+    traces = [simulate(Run(robot, idle, clock=Clock(duration=1.0, physics=who))) for who in ("equations", "engine")]
+    assert traces[0].facts.engine_steps == 0
+    assert traces[0]["q"].min() < 0.1 / S
+    np.testing.assert_allclose(traces[0]["q"], traces[1]["q"], atol=1e-9)
 
 
 def test_a_stop_of_the_follower_stops_the_leader(idle) -> None:
-    spec = rack().spec()
-    joint = spec.joint("follow")
-    joint.limited, joint.range = mujoco.mjtLimited.mjLIMITED_TRUE, (-1.0, C + 0.1)
-    robot = Robot(spec, name="rack")
-    trace = simulate(Run(robot, idle, clock=Clock(duration=1.0)))
+    trace = simulate(Run(stop_of_the_follower(0.0), idle, clock=Clock(duration=1.0)))
     assert trace["q"][-1, 0] == pytest.approx(0.1 / S, abs=2e-3)
     assert abs(trace["v"][-1, 0]) < 1e-6
 

@@ -230,13 +230,6 @@ def of(**world):
 @pytest.mark.parametrize(
     ("run", "reason"),
     [
-        (
-            replace(
-                of(surfaces=(Surface(name="wall", contact="rigid", position=(2.0, 0, 0)),)),
-                clock=Clock(duration=0.01, integrator="rk4"),
-            ),
-            "surface 'wall' is rigid",
-        ),
         (of(objects=(FreeObject(name="cube", position=(1.0, 1.0, 1.0)),)), "object 'cube' moves freely"),
         (replace(of(), clock=Clock(duration=0.01, integrator="implicit")), "implicit"),
         (of(pole=Pole(joint="ball")), "ball joint"),

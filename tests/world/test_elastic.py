@@ -10,12 +10,13 @@ import pytest
 from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 
-from palpate.control import CartesianImpedance, GravityCompensation, JointImpedance
+from palpate.control import CartesianImpedance, GravityCompensation, JointImpedance, PythonLaw
 from palpate.errors import InvalidInput
 from palpate.robot import Robot, load_robot
 from palpate.run.assemble.assemble import Assembly, assemble
 from palpate.run.run import Run
 from palpate.run.simulate import execute, simulate
+from palpate.scenario import load_scenario
 from palpate.trace import Trace
 from palpate.world.clock import Clock
 from palpate.world.config import FreeObject, LockedPoint, PlantChange, Pole, Push, Sensors, Surface, World
@@ -331,6 +332,64 @@ def test_a_stop_holds_the_link_and_the_motor_goes_on_against_the_spring() -> Non
     assert abs(trace["motor_q"][-1, 0] - trace["q"][-1, 0]) < 0.2 / K + 1e-5
 
 
+def test_a_link_on_a_rigid_surface_stands_while_its_motor_rings() -> None:
+    """The held link lets B δ̈ + D δ̇ + K δ = −F; the surface bears what the spring carries, F + B θ̈.
+
+    Samples of the motor come with the error of a step whose coefficients are those of a link that moves.
+    """
+    K, D, B, m, F = 400.0, 4.0, 0.5, 2.0, 30.0
+    push = PythonLaw(lambda tick, gains, memory: {"push": np.array([-F])}, terms=("push",))
+    floor = Surface(name="floor", position=(0, 0, -0.1), contact="rigid")
+    change = PlantChange(joint_stiffness=K, gear_damping=D)
+    trace = simulate(run_of(one_joint(B, m), change, law=push, world={"surfaces": (floor,)}, duration=2.0))
+    force, bent = trace["contact_wrench"][:, 2], deflection(trace)
+    assert trace.facts.physics == "equations"
+    assert trace.facts.engine_steps == 0
+    assert np.abs(trace["q"]).max() < 1e-15  # nothing rubs here, so that its speed is a sum's rounding
+    assert force[1:] == pytest.approx(F + B * np.diff(trace["motor_v"][:, 0]) / H, abs=1e-9)
+    A = pair(K, D, B)
+    expected = -F / K + samples(A, expm(0.5 * H * A) @ [F / K, 0.0], 2001)  # speeds are those between samples
+    assert bent == pytest.approx(expected, abs=1e-3 * F / K)
+    assert force[-1] == pytest.approx(F, rel=1e-3)
+    kinetic, potential, lost = (trace[f"energy.{kind}"] for kind in ("kinetic", "potential", "dissipated"))
+    whole = kinetic + potential + lost - trace["energy.injected"]
+    assert np.abs(whole - whole[0]).max() < 1e-12
+
+
+def test_friction_of_the_motor_holds_a_pressed_link_when_the_drive_lets_go() -> None:
+    """Pressed on by 30 N and let go, a motor with 12 N of friction stands to the last bit, the link pressed on."""
+    F, friction = 30.0, 12.0
+    push = PythonLaw(lambda tick, gains, memory: {"push": np.array([-F if tick.t < 1.0 else 0.0])}, terms=("push",))
+    floor = Surface(name="floor", position=(0, 0, -0.1), contact="rigid")
+    change = PlantChange(joint_stiffness=2e4, gear_damping=200.0)
+    robot = one_joint(0.5, 2.0, F=friction)
+    trace = simulate(run_of(robot, change, law=push, world={"surfaces": (floor,)}, duration=2.0))
+    force = trace["contact_wrench"][:, 2]
+    assert force[900] == pytest.approx(F - friction, rel=1e-3)
+    assert 0.0 < force[-1] <= friction * (1.0 + 1e-9)  # a motor slower than a 1e-9th stands
+    assert np.ptp(force[-500:]) == 0.0
+    assert not trace["motor_v"][-500:].any()
+
+
+def test_stiffer_gears_touch_a_rigid_surface_as_rigid_joints_do() -> None:
+    """Force on a wall at rest and the way there: the difference falls with 1/K."""
+    changes = ["world.surfaces.wall.contact=rigid", "metrics={}", "run.duration=1.5", "run.rate=1000"]
+    rigid = simulate(load_scenario("panda-wall", [*changes, 'robot.joints="as_built"']))
+    off = []
+    for K in (1e5, 1e6):
+        plant = [f"world.plant.joint_stiffness={K}", f"world.plant.gear_damping={K / 1e3}"]
+        trace = simulate(load_scenario("panda-wall", [*changes, *plant]))
+        assert trace.facts.physics == "equations"
+        off.append(np.abs(trace["q"][-1] - rigid["q"][-1]).max())
+    assert off[1] < 0.2 * off[0] < 1e-3
+
+
+def test_on_the_engine_elastic_joints_meet_no_rigid_surface() -> None:
+    world = {"surfaces": (Surface(name="w", contact="rigid"),)}
+    with pytest.raises(InvalidInput, match="'w'"):
+        assemble(run_of(one_joint(0.2, 0.5), PlantChange(joint_stiffness=1e4), world=world, physics="engine"))
+
+
 def test_the_law_sees_the_side_that_its_encoders_are_on() -> None:
     robot, K = one_joint(0.2, 0.5, g=-9.81), 800.0
     sag = 0.5 * 9.81 / K
@@ -375,7 +434,6 @@ def test_a_lagging_torque_answers_like_a_first_order_filter() -> None:
 @pytest.mark.parametrize(
     ("world", "name"),
     [
-        ({"surfaces": (Surface(name="w", contact="rigid"),)}, "rigid surface"),
         ({"surfaces": (Surface(name="w", contact="exact"),)}, "exact contact"),
         ({"pins": (LockedPoint(),)}, "exact contact"),
         ({"objects": (FreeObject(name="ball"),)}, "free object"),

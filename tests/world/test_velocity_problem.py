@@ -11,9 +11,9 @@ import pytest
 
 import palpate as pp
 from palpate.checks import Array
-from palpate.world.rigid.problem import VelocityProblem, loosen, prepare
+from palpate.world.rigid.problem import YIELD, VelocityProblem, loosen, prepare
 from palpate.world.rigid.relaxed import relax
-from palpate.world.rigid.solve import solve_velocities
+from palpate.world.rigid.solve import _from_shifted, solve_velocities
 
 N, H = 7, 1e-3
 FRICTION = np.array([1.137, 1.137, 1.137, 1.137, 0.763, 0.44, 0.248])  # N·m, of a FR3
@@ -100,6 +100,37 @@ def test_five_hundred_random_states_are_solved_from_nothing(kind: str) -> None:
         if "stuck" in kind:
             assert not w.v.any()  # to the last bit
     assert worst < 1e-9
+
+
+def test_contacts_that_can_jam_are_solved_from_nothing() -> None:
+    """Two contacts with friction of up to 1; three of these states had no answer without the shifted problems."""
+    rng, worst = np.random.default_rng(7), 0.0
+    for _ in range(2300):
+        problem = drawn("two contacts", rng)
+        problem.mu = rng.choice([0.0, 0.3, 0.6, 1.0], 2)
+        w = problem.record()
+        assert solve_velocities(w)
+        assert w.unsettled == 0
+        worst = max(worst, problem.error(w.impulse, w.v))
+    assert worst < 1e-9
+
+
+def test_rows_with_a_compliance_of_their_own_keep_it_where_aims_are_moved() -> None:
+    """u_n + R p_n = 0 where a contact with R presses, as a stop does."""
+    rng, pressed = np.random.default_rng(2), 0
+    for _ in range(40):
+        problem = drawn("two contacts", rng)
+        w = problem.record()
+        assert prepare(w)
+        w.R[:6:3] = 0.05 * w.own[:6:3]
+        loosen(w, YIELD)
+        assert _from_shifted(w)
+        A = problem.J @ np.linalg.solve(problem.M, problem.J.T)
+        u = problem.J @ np.linalg.solve(problem.M, problem.b) - problem.aim + A @ w.impulse
+        presses = w.impulse[:6:3] > 0.0
+        assert np.abs((u + w.R * w.impulse)[:6:3][presses]).max(initial=0.0) < 1e-8
+        pressed += presses.sum()
+    assert pressed > 30
 
 
 def projected_gradient(problem: Problem, turns: int = 60_000) -> Array:

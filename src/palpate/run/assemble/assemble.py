@@ -215,16 +215,16 @@ def _tree(run: Run, plant: Plant, outside: dict[str, Any], sensors: dict[str, An
 
 def _holds(run: Run, plant: Plant) -> bool:
     """Whether equations hold stops and rigid surfaces beside joint friction; else a step at a stop is the engine's."""
-    able = run.clock.integrator == "euler" and plant.elastic is None
-    return able and bool(plant.friction.any() or pairs_of(plant, run.world))
+    able = run.clock.integrator != "implicit"
+    return able and bool(plant.friction.any() or plant.elastic or plant.ties.each or pairs_of(plant, run.world))
 
 
 def _on_equations(run: Run, plant: Plant, tree: TreePlant) -> dict[str, Record]:
     """Fields of the loop for a plant on its equations, and for what these hold."""
-    holds = tree.on and tree.holds_stops
+    holds, motors = tree.on and tree.holds_stops, plant.model.nv if plant.elastic else 0
     return {
         "tree": tree,
-        "holding": holding(plant.model, len(pairs_of(plant, run.world))) if holds else no_holding(),
+        "holding": holding(plant.model, len(pairs_of(plant, run.world)), motors) if holds else no_holding(),
     }
 
 

@@ -53,6 +53,11 @@ def carrier_of(run: Run, plant: Plant) -> Carrier:
     """
     name = "servos" if run.robot.unresisted else "exact" if run.world.is_exact else ENGINE
     reason = 'physics = "engine" was asked for' if run.clock.physics == ENGINE else next(_obstacles(run, plant), "")
+    if reason and plant.elastic and (rigid := rigid_surfaces(run.world)):
+        raise InvalidInput(
+            f"elastic joints meet the rigid surface {rigid[0].name!r} on the plant's equations only: {reason}",
+            hint='make the surface compliant, or set robot.joints = "as_built"',
+        )
     if reason and shape_meets_rigid(run.world):
         raise InvalidInput(
             f"contact shape {run.world.contact_shapes[0].name!r} meets a rigid surface, which takes the plant's"
@@ -87,14 +92,12 @@ def _obstacles(run: Run, plant: Plant) -> Iterator[str]:
         yield "exact contact has its own integrator, from event to event"
     if run.clock.integrator == "implicit":
         yield 'integrator = "implicit" is the engine\'s'
-    yield from obstacles_to_holding(plant, world, run.clock.integrator)
+    yield from obstacles_to_holding(plant, world)
     for item in world.objects:
         yield f"object {item.name!r} moves freely beside the robot"
     for name, sensor in world.sensors.custom.items():
         if sensor.reads_plant:
             yield f"sensor {name!r} may read any body of the engine"
-    if robot.coordinates.coupled:
-        yield f"joints of {robot.name} follow others"
     yield from _of_model(plant.model, len(contact_geoms(robot, world)) * len(rigid_surfaces(world)))
 
 

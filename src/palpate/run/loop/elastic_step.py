@@ -24,15 +24,18 @@ from palpate.world.plants.elastic.motors import (
     solve_all_velocities,
 )
 from palpate.world.plants.settling import note_left
+from palpate.world.rigid.step import end_elastic_velocities_held, find_held
 
 
 @kernel
 def elastic_step(L: Loop) -> None:
     """The semi-implicit step of links and motors; motor friction sticks exactly."""
     p, e, dt = L.plant, L.elastic, L.dt
+    if L.holding.on:
+        put(L.holding.last, 0, e.friction)
     begin_elastic_step(e, p.qpos, p.qvel, L.row.tau, dt)
-    if L.tree.now and not elastic_step_of_tree(e, L.tree, p, L.outside, dt):
-        L.tree.now = False
+    if L.tree.now and not _step_of_equations(L):
+        L.tree.now = L.holding.now = False
         begin_elastic_step(e, p.qpos, p.qvel, L.row.tau, dt)
         mj_step1(p.model, p.data)
     if not L.tree.now:
@@ -46,6 +49,15 @@ def elastic_step(L: Loop) -> None:
         p.qpos[k] += dt * p.qvel[k]
     move_motors(e, dt)
     p.time = L.step * dt + dt
+
+
+@kernel
+def _step_of_equations(L: Loop) -> bool:
+    """The step on equations; False where the engine is to say what is wrong."""
+    p, e, h = L.plant, L.elastic, L.holding
+    if h.on and find_held(h, L.rigid_touches, L.tree, p, L.dt):
+        return end_elastic_velocities_held(h, L.rigid_touches, e, L.tree, p, L.outside, L.dt)
+    return elastic_step_of_tree(e, L.tree, p, L.outside, L.dt)
 
 
 @kernel

@@ -42,10 +42,10 @@ from palpate.world.plants.settling import (
     take_column,
 )
 from palpate.world.plants.ties import MOST_TURNS, add_tie_forces, follow, take_over
-from palpate.world.plants.tree_accelerations import accelerate
+from palpate.world.plants.tree_accelerations import accelerate, accelerate_tied
 from palpate.world.plants.tree_friction import end_velocities_of_tree
 from palpate.world.plants.tree_state import can_carry, stage_tree
-from palpate.world.rigid.step import end_velocities_held, find_held
+from palpate.world.rigid.step import end_velocities_held, find_held, gives_force
 
 
 @kernel(inline=True)
@@ -82,6 +82,8 @@ def _accelerate(L: Loop) -> bool:
     p = L.plant
     if L.tree.now:
         _apply(L)
+        if len(L.ties.each) > 0:
+            return accelerate_tied(L.tree, p, L.friction, L.ties, p.qacc)
         return accelerate(L.tree, p, 0.0, p.qacc)
     mj_fwdActuation(p.model, p.data)
     for _ in range(MOST_TURNS):
@@ -229,17 +231,21 @@ def _semi_implicit_with_friction(L: Loop) -> None:
 
 @kernel
 def _semi_implicit_held(L: Loop) -> bool:
-    """The semi-implicit step with rigid contacts, stops and joint friction in one problem.
+    """The semi-implicit step with rigid contacts, stops, joint friction and joints that follow others in one problem.
 
-    False where nothing is to be held, or where equations cannot.
+    False where nothing is to be held, or where equations cannot. What is near and gives no force leaves a Runge–Kutta
+    step alone.
     """
     p, held = L.plant, L.holding
-    if not find_held(held, L.rigid_touches, L.tree, p, L.dt):
+    if not find_held(held, L.rigid_touches, L.tree, p, L.dt) and (L.rk4 or len(L.ties.each) == 0):
         return False
     _apply(L)
-    if not end_velocities_held(held, L.rigid_touches, L.friction, L.tree, p, L.dt):
+    if not end_velocities_held(held, L.rigid_touches, L.friction, L.ties, L.tree, p, L.dt):
         L.tree.now = held.now = False
         mj_step1(p.model, p.data)
+        return False
+    if L.rk4 and not gives_force(held):
+        held.now = False
         return False
     v = held.problem.v
     for k in range(p.nv):
@@ -402,12 +408,12 @@ def advance(L: Loop) -> None:
         move_as_told(L)
     elif L.elastic.on:
         elastic_step(L)
+    elif L.tree.now and L.holding.on and _semi_implicit_held(L):
+        pass
     elif L.rk4 and L.friction.on:
         _runge_kutta_with_friction(L)
     elif L.rk4:
         _runge_kutta(L)
-    elif L.tree.now and L.holding.on and _semi_implicit_held(L):
-        pass
     elif len(L.ties.each) > 0 or L.friction.on:
         _semi_implicit_with_friction(L)
     elif L.tree.now:
@@ -419,7 +425,7 @@ def advance(L: Loop) -> None:
         L.tree.handed += 1
     if len(L.ties.each) > 0:
         follow(L.ties, L.plant)
-    if not (L.rk4 or L.kinematic):
+    if not (L.rk4 or L.kinematic) or L.holding.now:
         _add_work_of_held_forces(L)
     if L.elastic.on:
         L.energy.injected += work_of_motors(L.elastic, L.row.tau, L.dt)
@@ -452,7 +458,7 @@ def lost_power(L: Loop) -> float:
 def account(L: Loop) -> None:
     """Add the energy that joint dampers took in the last step (Runge–Kutta steps add it stage by stage)."""
     e, lost = L.energy, lost_power(L)
-    if L.step > 0 and not L.rk4:
+    if L.step > 0 and (not L.rk4 or L.holding.now):
         e.dissipated += 0.5 * L.dt * (lost + e.joint_loss)
     e.joint_loss = lost
 

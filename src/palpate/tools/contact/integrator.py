@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from palpate.engine.kernels import caller, kernel, put
+from palpate.engine.kernels import caller, clear, kernel, put
 from palpate.engine.maths import power
 from palpate.engine.records import Matrix, Record, Vector, sized
 
@@ -72,12 +72,14 @@ def evaluate(step: Step, t: float, y: Vector, dy: Vector) -> int:
 @kernel
 def _fill_stage(step: Step, row: Vector, used: int, out: Vector) -> None:
     """out = origin + h Σ row[s] K[s] over the first `used` stages."""
+    clear(out)
+    for s in range(used):
+        share, slope = row[s], step.K[s]
+        if share != 0.0:
+            for i in range(out.size):
+                out[i] += share * slope[i]
     for i in range(out.size):
-        total = 0.0
-        for s in range(used):
-            if row[s] != 0.0:
-                total += row[s] * step.K[s, i]
-        out[i] = step.origin[i] + step.h * total
+        out[i] = step.origin[i] + step.h * out[i]
 
 
 @kernel

@@ -28,7 +28,15 @@ from palpate.tools.contact.modes.accelerations import OK, follow_creep
 from palpate.tools.contact.motion.events import ContactEvent
 from palpate.tools.contact.motion.hybrid import HybridSystem
 from palpate.tools.contact.motion.simulation import Simulation
-from palpate.tools.contact.motion.steps import LOOK_CLOSER, TURNED, coasts, is_wedged, stand, step_until_event
+from palpate.tools.contact.motion.steps import (
+    LOOK_CLOSER,
+    TURNED,
+    coasts,
+    is_wedged,
+    stand,
+    step_until_event,
+    turn_slips,
+)
 from palpate.tools.contact.system import exact_system
 from palpate.tools.contact.touch.contacts import JointStop
 from palpate.tools.contact.touch.records import PIN, Machine, StepControl
@@ -370,7 +378,7 @@ def _take(L: Loop, X: ExactLoop) -> int:
     put(X.machine.tau, 0, X.tau)
     if stand(X.machine, X.step, X.control) != OK:
         return _SETTLE
-    if follow_creep(X.machine):
+    if follow_creep(X.machine) and turn_slips(X.machine, X.step, X.control) != OK:
         return _REDIRECT
     show(L, X.machine)
     return RUNNING

@@ -50,7 +50,7 @@ def exact_system(plant: Plant, robot: Robot, world: World) -> HybridSystem:
     """The plant as a hybrid system: surfaces and pins first, then the joints' stops."""
     true, rules = true_robot(robot, world), world.exact
     contacts: list[Touch] = [*touches_of(plant, world), *joint_stops(true)]
-    return HybridSystem(true, contacts, **rules.model_dump())
+    return HybridSystem(true, contacts, equations=True, **rules.model_dump())
 
 
 def _contact(plant: Plant, point: ContactPoint, surface: Surface, points: int) -> Contact:

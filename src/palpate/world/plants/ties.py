@@ -123,6 +123,15 @@ def fold(tie: Tie, M: Matrix, r: Vector) -> None:
 
 
 @kernel
+def fold_columns(tie: Tie, J: Matrix, rows: int) -> None:
+    """Give a follower's column of the first rows of J to its leader."""
+    for r in range(rows):
+        if tie.leader >= 0:
+            J[r, tie.leader] += tie.slope * J[r, tie.follower]
+        J[r, tie.follower] = 0.0
+
+
+@kernel
 def follow(ties: Ties, p: Physics) -> None:
     """Write followers' positions and velocities from their leaders'."""
     for k in range(len(ties.each)):

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from palpate.engine.kernels import kernel
+from palpate.engine.library import mju_cholFactor, mju_cholSolve
 from palpate.engine.physics import Physics
 from palpate.engine.records import Vector
+from palpate.engine.views import address_of
 from palpate.equations.code.tree_solver import solve_tree
+from palpate.world.plants.joint_friction import JointFriction
+from palpate.world.plants.ties import Ties, fold
 from palpate.world.plants.tree_plant import FASTEST, SMALLEST_PIVOT, TreePlant
 
 
@@ -27,6 +31,30 @@ def accelerate(t: TreePlant, p: Physics, step: float, out: Vector) -> bool:
     solve_tree(t.solver, t.terms.M, t.added, f, out, t.pivots)
     for k in range(n):
         if not (abs(out[k]) < FASTEST and t.pivots[k] > SMALLEST_PIVOT):
+            return False
+    return True
+
+
+@kernel
+def accelerate_tied(t: TreePlant, p: Physics, f: JointFriction, ties: Ties, out: Vector) -> bool:
+    """q̈ where joints follow others: Gᵀ M G q̈ = Gᵀ (all forces) of those that lead, v = G v_leading."""
+    n, A = p.nv, f.work.factor
+    for k in range(n):
+        f.momentum[k] = p.qfrc_applied[k] - t.terms.bias[k] - t.damping[k] * p.qvel[k]
+        if t.sprung and k >= t.first:
+            f.momentum[k] -= t.stiffness[k] * (p.qpos[k + t.extra] - t.spring_rest[k])
+        for j in range(k + 1):
+            A[k, j] = A[j, k] = t.terms.M[k, j]
+    for k in range(len(ties.each)):
+        fold(ties.each[k], A, f.momentum)
+    if mju_cholFactor(address_of(A), n, SMALLEST_PIVOT) < n:
+        return False
+    mju_cholSolve(address_of(out), address_of(A), address_of(f.momentum), n)
+    for k in range(len(ties.each)):
+        tie = ties.each[k]
+        out[tie.follower] = tie.slope * out[tie.leader] if tie.leader >= 0 else 0.0
+    for k in range(n):
+        if not abs(out[k]) < FASTEST:
             return False
     return True
 

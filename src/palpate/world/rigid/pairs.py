@@ -21,14 +21,12 @@ MOST_PAIRS = 12  # points times rigid surfaces that equations hold
 WRENCH_NUMBERS, DISTANCE_NUMBERS = 10, 2  # of a reading
 
 
-def obstacles_to_holding(plant: Plant, world: World, integrator: str) -> Iterator[str]:
+def obstacles_to_holding(plant: Plant, world: World) -> Iterator[str]:
     """Reasons why equations cannot hold a world's rigid surfaces, in plain words."""
     surfaces, robot = rigid_surfaces(world), plant.robot
     if not surfaces:
         return
     name = surfaces[0].name
-    if integrator != "euler":
-        yield f'surface {name!r} is rigid, which equations hold with integrator = "euler" only'
     for geom in contact_geoms(robot, world):
         kind = robot.model.geom(geom).type[0]
         if kind != mujoco.mjtGeom.mjGEOM_SPHERE:

@@ -72,6 +72,7 @@ class VelocityProblem(Record):
     now: Vector = sized("N")
     ahead: Vector = sized("N")
     du: Vector = sized("rows")
+    shift: Vector = sized("contacts")
     H: Matrix = sized("N", "N")
     push: Vector = sized(3)
     stiff: Matrix = sized(3, 3)

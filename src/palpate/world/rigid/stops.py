@@ -17,6 +17,7 @@ from palpate.engine.kernels import kernel
 from palpate.engine.maths import power
 from palpate.engine.physics import Physics
 from palpate.engine.records import Integers, Matrix, Record, Vector, sized
+from palpate.world.plants.ties import Tie
 from palpate.world.rigid.problem import VelocityProblem
 
 _SLIDING = 2  # mjJNT_SLIDE; hinges follow
@@ -97,6 +98,16 @@ def add_stop_rows(s: JointStops, p: Physics, w: VelocityProblem, dt: float) -> N
             _add_row(s, p, w, k, 1.0, q - s.lower[k], dt)
         if s.upper[k] - q < margin:
             _add_row(s, p, w, k, -1.0, s.upper[k] - q, dt)
+
+
+@kernel
+def fold_stop_rows(tie: Tie, w: VelocityProblem) -> None:
+    """Let the stops of a joint that follows another act on its leader."""
+    for r in range(3 * w.contacts, 3 * w.contacts + w.stops):
+        if w.dof[r] == tie.follower:
+            w.sign[r] *= tie.slope
+            if tie.leader >= 0:
+                w.dof[r] = tie.leader
 
 
 @kernel

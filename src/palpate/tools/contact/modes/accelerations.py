@@ -17,6 +17,7 @@ from palpate.engine.kernels import clear, dot, kernel, put
 from palpate.engine.records import Matrix, Vector
 from palpate.engine.signatures import instructions
 from palpate.engine.views import flat, part
+from palpate.equations.code.tree_program import compute_frame, compute_terms
 from palpate.robot.joints.coupled import expand_state, reduce_columns, reduce_force, reduce_matrix
 from palpate.robot.mechanics import kernels as mechanics
 from palpate.robot.mechanics.kernels import OK
@@ -26,12 +27,14 @@ from palpate.tools.contact.modes.linear_algebra import cholesky, cholesky_solve,
 from palpate.tools.contact.touch.contacts import FREE, LOCKED, SLIDING, STICKING
 from palpate.tools.contact.touch.geometry import (
     locate_on_surface,
+    locate_stop,
     update_dry,
     update_pin,
     update_stop,
     update_surface_contact,
 )
 from palpate.tools.contact.touch.records import DRY, MARGINS, PIN, STOP, ContactState, Machine, Touching, Work
+from palpate.world.plants.tree_plant import is_ordinary
 
 NOT_DEFINITE, FORCE_FAILED = 9, 10
 # Below this part of the point's mobility a constraint's normal row is carried through by its own smooth force.
@@ -45,8 +48,13 @@ _FREE_JOINT, _BALL = 0, 1
 
 
 @kernel
-def _locate_point(machine: Machine, c: Touching, work: Work) -> None:
+def _locate_point(machine: Machine, c: Touching, number: int) -> None:
     """World position of the contact's point."""
+    tree, work = machine.tree, machine.work
+    if tree.now:
+        compute_frame(tree.code, tree.terms, tree.places[number], tree.frame)
+        put(work.point, 0, tree.frame.position)
+        return
     position, R = machine.handle.xpos[c.body], machine.handle.xmat[c.body]
     for i in range(3):
         work.point[i] = position[i]
@@ -92,10 +100,15 @@ def _read_dynamics(machine: Machine, q: Vector, v: Vector, M: Matrix, bias: Vect
 
 
 @kernel
-def _point_jacobian(machine: Machine, c: Touching, work: Work) -> None:
-    """J (6×nv) of the contact's point into work.J, its drift into work.six; needs work.point."""
-    handle, full = machine.handle, machine.coupled
-    if full.on:
+def _point_jacobian(machine: Machine, c: Touching) -> None:
+    """J (6×nv) of the point just located into work.J, its drift into work.point_drift.
+
+    Equations have written J there already.
+    """
+    handle, full, work = machine.handle, machine.coupled, machine.work
+    if machine.tree.now:
+        put(work.point_drift, 0, machine.tree.frame.drift)
+    elif full.on:
         mechanics.read_jacobian(handle, c.body, work.point, full.terms.J)
         mechanics.read_drift(handle, c.body, work.point, full.v, full.terms.J_rate, work.point_drift)
         reduce_columns(full, full.terms.J, work.J)
@@ -111,7 +124,11 @@ def update_kinematics(machine: Machine, t: float, y: Vector, thorough: bool) -> 
     put(work.q, 0, part(y, 0, work.q.size))
     put(work.v, 0, part(y, work.q.size, work.v.size))
     normalize_quaternions(machine, work.q)
-    if full.on:
+    machine.tree.now = machine.tree.on and is_ordinary(work.q, work.v)
+    if machine.tree.now:
+        status = OK
+        compute_terms(machine.tree.code, work.q, work.v, machine.tree.terms)
+    elif full.on:
         expand_state(full, work.q, work.v)
         status = _read_dynamics(machine, full.q, full.v, full.terms.M, full.terms.bias)
         reduce_force(full, full.terms.bias, work.bias)
@@ -123,9 +140,11 @@ def update_kinematics(machine: Machine, t: float, y: Vector, thorough: bool) -> 
     for i in range(len(contacts)):
         c, f = contacts[i], contact_states[i]
         if c.kind == STOP:
-            update_stop(c, f, work, i)
+            locate_stop(c, f, work)
+            if c.mode != FREE or thorough:
+                update_stop(c, f, work, i)
             continue
-        _locate_point(machine, c, work)
+        _locate_point(machine, c, i)
         if c.kind == DRY:
             update_dry(c, f, work, i)
             continue
@@ -133,7 +152,7 @@ def update_kinematics(machine: Machine, t: float, y: Vector, thorough: bool) -> 
             locate_on_surface(c, f, work, t)
             if c.mode == FREE and not thorough:
                 continue
-        _point_jacobian(machine, c, work)
+        _point_jacobian(machine, c)
         if c.kind == PIN:
             update_pin(c, f, work, t, i)
         else:
@@ -142,7 +161,7 @@ def update_kinematics(machine: Machine, t: float, y: Vector, thorough: bool) -> 
 
 
 @kernel(inline=True)
-def _row(work: Work, number: int, direction: Vector, k: int) -> float:
+def entry_of_row(work: Work, number: int, direction: Vector, k: int) -> float:
     """Entry k of the row that gives a contact's velocity along a direction."""
     Jc = work.Jc
     return direction[0] * Jc[number, 0, k] + direction[1] * Jc[number, 1, k] + direction[2] * Jc[number, 2, k]
@@ -152,7 +171,7 @@ def _row(work: Work, number: int, direction: Vector, k: int) -> float:
 def _add_row(work: Work, m: int, number: int, c: Touching, held: Vector, push: Vector, drift: float) -> int:
     """Row m: what is held moves along `held`, its force acts along `push`."""
     for k in range(work.v.size):
-        work.rows[m, k], work.forcing[m, k] = _row(work, number, held, k), _row(work, number, push, k)
+        work.rows[m, k], work.forcing[m, k] = entry_of_row(work, number, held, k), entry_of_row(work, number, push, k)
     put(work.pushes[m], 0, push)
     work.owner[m], work.drift[m], work.anchors[m] = number, drift, dot(held, c.anchor, 3)
     return m + 1
@@ -254,7 +273,7 @@ def _coasting_force(c: Touching, f: ContactState, work: Work, t: float, number: 
     """The normal force that a coasting contact's generalised force amounts to."""
     along = size = 0.0
     for k in range(work.v.size):
-        row = _row(work, number, f.normal, k)
+        row = entry_of_row(work, number, f.normal, k)
         along += row * carried_force(c, work.pull[number], t, k)
         size += row * row
     for i in range(3):
@@ -266,7 +285,7 @@ def _leverage(f: ContactState, work: Work, number: int) -> float:
     """|n·J|/|J|: how much of the point's mobility lies along the normal; 0 where the constraint is singular."""
     across = total = 0.0
     for k in range(work.v.size):
-        across += _row(work, number, f.normal, k) ** 2
+        across += entry_of_row(work, number, f.normal, k) ** 2
         for i in range(3):
             total += work.Jc[number, i, k] ** 2
     return math.sqrt(across / total) if total > 0.0 else 1.0

@@ -13,8 +13,10 @@ from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array
 from palpate.engine.physics import Physics
+from palpate.equations.code.tree_program import FrameTerms, TreeCode, TreeTerms
 from palpate.errors import InvalidInput, ModelError, NotFinite, check_names
 from palpate.forking import cached_property
+from palpate.robot.frames import Frame
 from palpate.robot.joints.coupled import coupled_model
 from palpate.robot.robot import Robot
 from palpate.tools.contact.modes import accelerations as kernels
@@ -34,7 +36,7 @@ from palpate.tools.contact.touch.contacts import (
     Touch,
     names_of,
 )
-from palpate.tools.contact.touch.records import ContactState, Machine, Touching, Work, rows_over
+from palpate.tools.contact.touch.records import ContactState, Machine, RobotTree, Touching, Work, rows_over
 
 _STILL = Ride()
 
@@ -137,6 +139,13 @@ class Snapshot:
         return np.concatenate(parts)
 
 
+def _no_tree() -> RobotTree:
+    """Where the engine's terms are taken."""
+    sizes = {"nv": 0, "links": 0}
+    code = TreeCode(sizes, constants=0, terms=0, p=np.zeros(0), k=np.zeros(0))
+    return RobotTree(on=False, code=code, terms=TreeTerms(sizes), places=[], frame=FrameTerms(sizes))
+
+
 def _slip_direction(slip: Array, slow: float) -> tuple[float, ...] | None:
     speed = float(np.linalg.norm(slip))
     return tuple(slip / speed) if speed > slow else None
@@ -156,6 +165,7 @@ class ContactModel:
         robot: any robot.
         contacts: what may hold it.
         losses: whether joint damping, springs and dry friction of the model act.
+        equations: take the terms from the robot's compiled equations where they carry it, else from the engine.
 
     Attributes:
         contacts, names: of the given contacts, then of the joints with dry friction, which are records of their own.
@@ -166,7 +176,9 @@ class ContactModel:
         InvalidInput: a contact that can never act, more held directions than freedoms, dry friction of a tendon.
     """
 
-    def __init__(self, robot: Robot, contacts: Sequence[Touch], *, losses: bool = True) -> None:
+    def __init__(
+        self, robot: Robot, contacts: Sequence[Touch], *, losses: bool = True, equations: bool = False
+    ) -> None:
         _refuse_what_is_not_exact(robot, losses)
         dry = dry_joints(robot) if losses else ()
         self.robot, self.given, self.count = robot, len(contacts), len(contacts) + len(dry)
@@ -183,6 +195,8 @@ class ContactModel:
         self.machine = self._build_machine(losses)
         for index in range(len(self.contacts)):
             self._fill_record(index)
+        if equations and not self.machine.lossy and not robot.coordinates.coupled:
+            self._take_equations()
         self.reset(0.0)
         self._refuse_too_many()
 
@@ -236,12 +250,29 @@ class ContactModel:
         starts = np.searchsorted(kept.kept_position, model.jnt_qposadr[joints])
         dofs = np.searchsorted(kept.kept, model.jnt_dofadr[joints])
         return Machine(
-            handle=Physics.of(model, self._data), coupled=coupled_model(robot),
+            handle=Physics.of(model, self._data), coupled=coupled_model(robot), tree=_no_tree(),
             lossy=int(losses and _has_losses(robot)),
             joints=np.column_stack([model.jnt_type[joints], starts, dofs]).astype(np.int64),
             tau=np.zeros(robot.nv), work=self.work,
             contacts=rows_over(Touching, self.records), states=rows_over(ContactState, self.states),
         )  # fmt: skip
+
+    def _take_equations(self) -> None:
+        """Take M, C v + g and the contacts' motion from the robot's equations, if there are any."""
+        try:
+            program = self.robot.program
+        except InvalidInput:
+            return
+        work, sizes = self.work, program.record_sizes
+        places = [
+            program.place(program.mechanism.placed(Frame("", int(record["body"]), record["offset"], np.eye(3))))
+            for record in self.records
+        ]
+        tree = RobotTree(
+            on=True, code=program.code, terms=TreeTerms(sizes, M=work.M, bias=work.bias), places=places,
+            frame=FrameTerms(sizes, J=work.J),
+        )  # fmt: skip
+        self.machine.replace("tree", tree)
 
     def _fill_record(self, index: int) -> None:
         touch, record = self.contacts[index], self.records[index]

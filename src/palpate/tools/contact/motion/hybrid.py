@@ -54,6 +54,7 @@ class HybridSystem:
         order: how contacts that touch at once collide: "simultaneous" or "sequential" (see `impact`).
         relative, absolute: tolerance of the integration.
         shortest_flight: a bounce shorter than this, s, ends its series by the analytic tail.
+        equations: take the terms from the robot's compiled equations where they carry it, else from the engine.
 
     A system may be used by one thread at a time; states are values and may be kept, copied and resumed.
     """
@@ -69,10 +70,11 @@ class HybridSystem:
         relative: float = 1e-12,
         absolute: float = 1e-13,
         shortest_flight: float = 1e-5,
+        equations: bool = False,
     ) -> None:
         if painleve not in ("impact", "stop"):
             raise InvalidInput(f"painleve must be 'impact' or 'stop', got {painleve!r}")
-        self.model = ContactModel(robot, contacts, losses=losses)
+        self.model = ContactModel(robot, contacts, losses=losses, equations=equations)
         self.robot, self.contacts, self.names = robot, tuple(contacts), self.model.names[: len(contacts)]
         self.stepper = Stepper(
             self.model,

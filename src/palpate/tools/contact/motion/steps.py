@@ -16,6 +16,7 @@ from palpate.errors import NoSolution
 from palpate.tools.contact.integrator import OK, Step, accept, evaluate, make_step, next_length, try_step
 from palpate.tools.contact.modes.accelerations import FORCE_FAILED, STOPPED, follow_creep, normalize_quaternions, slope
 from palpate.tools.contact.modes.model import ContactModel
+from palpate.tools.contact.motion.projection import project
 from palpate.tools.contact.touch.contacts import FREE, SLIDING
 from palpate.tools.contact.touch.records import MARGINS, NORMAL_MARGIN, PIN, SLIP_MARGIN, STOP, Machine, StepControl
 
@@ -39,11 +40,8 @@ _ForceEntry = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_double)
 @kernel
 def stand(machine: Machine, step: Step, control: StepControl) -> int:
     """Slope and margins at step.origin; LOOK_CLOSER where a margin is below 0 by more than its noise."""
-    status = evaluate(step, step.t, step.origin, step.K[0])
-    if status != OK:
-        return status
-    put(control.margins, 0, step.margins)
-    return arm(machine, control)
+    status = _look(step, control)
+    return arm(machine, control) if status == OK else status
 
 
 @kernel
@@ -81,8 +79,8 @@ def step_until_event(machine: Machine, step: Step, control: StepControl) -> int:
 
     LOOK_CLOSER leaves the state before the step in which something may happen, tried and not accepted; TOO_SHORT the
     state from which no step is exact enough; CHECK_STATE the state after one that has left a constraint, a joint's
-    range or the rank of the held rows; TURNED one after which a creeping slip points elsewhere. TOO_SLOW: the steps
-    have become so short that the end is out of reach.
+    range or the rank of the held rows; TURNED one after which a creeping slip points elsewhere, where `turn_slips` has
+    not brought it back. TOO_SLOW: the steps have become so short that the end is out of reach.
     """
     while step.t < control.until:
         if _is_too_slow(step, control):
@@ -94,10 +92,35 @@ def step_until_event(machine: Machine, step: Step, control: StepControl) -> int:
             return LOOK_CLOSER
         take_step(machine, step, control)
         if follow_creep(machine):
-            return TURNED
+            status = turn_slips(machine, step, control)
+            if status != OK:
+                return status
+            continue
         if _needs_mending(machine, step, control):
             return CHECK_STATE
     return OK
+
+
+@kernel
+def turn_slips(machine: Machine, step: Step, control: StepControl) -> int:
+    """Slope and margins at step.origin under new directions of slip, with the state brought back onto what they hold.
+
+    TURNED where it is not.
+    """
+    status = _look(step, control)
+    if status != OK or not has_drifted(machine):
+        return status
+    if not project(machine, step.t, step.origin):
+        return TURNED
+    return _look(step, control)
+
+
+@kernel
+def _look(step: Step, control: StepControl) -> int:
+    status = evaluate(step, step.t, step.origin, step.K[0])
+    if status == OK:
+        put(control.margins, 0, step.margins)
+    return status
 
 
 @kernel

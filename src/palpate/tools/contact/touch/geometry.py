@@ -311,13 +311,18 @@ def update_dry(c: Touching, f: ContactState, work: Work, number: int) -> None:
 
 
 @kernel
-def update_stop(c: Touching, f: ContactState, work: Work, number: int) -> None:
+def locate_stop(c: Touching, f: ContactState, work: Work) -> None:
     """A joint's end as a contact: g = ±(q − at)."""
     f.gap = c.direction * (work.q[c.joint] - c.limit)
+    f.margin[2] = math.inf
+
+
+@kernel
+def update_stop(c: Touching, f: ContactState, work: Work, number: int) -> None:
+    """The rate and the row of a joint's end."""
     f.rate = c.direction * work.v[c.dof]
     f.bend, f.feature = 0.0, 0
     for vector in (f.slide, f.drift, f.normal, f.point, f.surface_velocity, flat(work.Jc[number])):
         clear(vector)
     f.normal[0] = 1.0
     work.Jc[number, 0, c.dof] = c.direction
-    f.margin[2] = math.inf

@@ -22,6 +22,7 @@ from palpate.engine.records import (
     Vector,
     sized,
 )
+from palpate.equations.code.tree_program import FrameTerms, TreeCode, TreePlace, TreeTerms
 from palpate.robot.joints.coupled import CoupledModel
 
 SURFACE, PIN, STOP, DRY = 0, 1, 2, 3  # DRY: the friction of a joint, a brake at a lever arm
@@ -159,10 +160,22 @@ class Work(Record):
     pull: Cube = sized("contacts", COAST_TERMS, "nv")  # a coasting contact's generalised force, by powers of time
 
 
+class RobotTree(Record):
+    """The robot's equations, where its terms are taken from them, and the contacts' points on its links."""
+
+    on: bool
+    now: bool = False  # at the state being looked at: numbers that equations are made for
+    code: TreeCode
+    terms: TreeTerms  # M and bias lie in `Work`
+    places: list[TreePlace]
+    frame: FrameTerms  # of the contact being looked at
+
+
 class Machine(Record):
     """The robot and its contacts as compiled code sees them."""
 
     handle: Physics
+    tree: RobotTree
     coupled: CoupledModel
     lossy: int
     joints: IntegerMatrix  # kind, index in q, index in v

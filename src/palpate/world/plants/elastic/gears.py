@@ -105,10 +105,8 @@ def _refuse_without_springs(world: World) -> None:
 
 def _refuse_what_has_no_springs(robot: Robot, world: World) -> None:
     """Refuse by name what elastic joints are not simulated with."""
-    rigid = [surface.name for surface in world.surfaces if surface.contact == "rigid"]
     refused = {
         "exact contact": world.is_exact,
-        f"a rigid surface ({', '.join(rigid)})": bool(rigid),
         "a free object": bool(world.objects),
         "a pole": world.pole is not None,
         "a free base": robot.nq != robot.nv,

@@ -164,7 +164,15 @@ def elastic_step_of_tree(e: ElasticJoints, t: TreePlant, p: Physics, outside: Ve
 
 @kernel
 def solve_all_velocities(e: ElasticJoints, M: Matrix, v: Vector, dt: float) -> None:
-    """All v⁺ and w⁺ at once under the links' other forces e.force; M holds the links' inertia, below its diagonal.
+    """All v⁺ and w⁺ at once under the links' other forces e.force; M holds the links' inertia, below its diagonal."""
+    set_all_velocities(e, M, v, dt)
+    solve_joint_friction(e.M, e.right, e.bounds, e.x, e.work)
+    take_all_velocities(e, dt)
+
+
+@kernel
+def set_all_velocities(e: ElasticJoints, M: Matrix, v: Vector, dt: float) -> None:
+    """The problem of all v⁺ and w⁺: inertia, momentum and the bounds of friction.
 
     [M + h a,  −h a; −h a,  B + h a + h d] [v⁺; w⁺] = [M v + h (force + K δ + b u); c − h f]
     """
@@ -182,7 +190,12 @@ def solve_all_velocities(e: ElasticJoints, M: Matrix, v: Vector, dt: float) -> N
         e.right[i], e.right[n + i] = along + dt * (e.force[i] + e.spring[i]), e.momentum[i] - held
         e.bounds[i], e.bounds[n + i] = 0.0, dt * e.bound[i] if e.rubs else 0.0
         e.x[i], e.x[n + i] = v[i], e.motor_v_old[i]
-    solve_joint_friction(A, e.right, e.bounds, e.x, e.work)
+
+
+@kernel
+def take_all_velocities(e: ElasticJoints, dt: float) -> None:
+    """Speeds of links and motors from e.x, and the friction that goes with them."""
+    n, A = e.motor_q.size, e.M
     put(e.velocity, 0, part(e.x, 0, n))
     put(e.motor_v, 0, part(e.x, n, n))
     for i in range(n if e.rubs else 0):
