@@ -6,21 +6,17 @@ import gc
 import hashlib
 import re
 import secrets
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
 from llvmlite import binding
-from numba.core import imputils
 from numba.core.base import BaseContext
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, CompileResult, Flags
 from numba.core.ir import Inst, Loc, Var
 from numba.core.types import BaseFunction
-from numba.core.typing import templates
-from numba.core.typing.context import BaseContext as TypingContext
 from numba.np import arrayobj
 
 from palpate.engine.compiling.kernel_files import Callee
@@ -168,7 +164,6 @@ def compiling_fast() -> Iterator[None]:
     noted, lock._cblist = lock._cblist, []
     gc.disable()
     _keep_short_loops()
-    _fresh.clear()
     for owner, name, faster in _FASTER:
         setattr(owner, name, faster)
     try:
@@ -207,28 +202,6 @@ def _known_call_type(self: Any, context: Any, args: Any, kws: Any) -> Any:
     return signature
 
 
-_fresh: dict[Any, tuple[int, ...]] = {}  # what there was when a context looked for new operations last
-
-
-def _known_operations() -> tuple[int, ...]:
-    """How many operations are registered, and how many modules there are, which register their own."""
-    registries = vars(templates.builtin_registry), vars(imputils.builtin_registry)
-    lists = (items for registry in registries for items in registry.values() if isinstance(items, list))
-    return len(sys.modules), *map(len, lists)
-
-
-def _refreshed_by(refresh: Callable[[Any], None]) -> Callable[[Any], None]:
-    """A context's look for new operations; numba goes over all it has at every turn."""
-
-    def refresh_if_new(self: Any) -> None:
-        known = _known_operations()  # before it looks: what comes while it does, it may have passed already
-        if _fresh.get((id(self), refresh)) != known:
-            refresh(self)
-            _fresh[id(self), refresh] = known
-
-    return refresh_if_new
-
-
 _find_size = BaseContext.get_abi_sizeof
 _sizes: dict[str, int] = {}
 
@@ -262,8 +235,6 @@ def _variables(self: Any, value: Any) -> list[Any]:
 
 _FASTER = (
     (BaseFunction, "get_call_type", _known_call_type),
-    (BaseContext, "refresh", _refreshed_by(BaseContext.refresh)),
-    (TypingContext, "refresh", _refreshed_by(TypingContext.refresh)),
     (BaseContext, "get_abi_sizeof", _known_size),
     (Inst, "_rec_list_vars", _variables),
     (arrayobj, "make_array", make_array_value),
