@@ -140,9 +140,9 @@ def _side_by_side() -> list[Measurement]:
         speed, beside = tick[name, 1] / tick[name, 2], tick["mj_step", 2] / tick[name, 2]
         rows += [
             Measurement(f"two {name}: ticks a second", 1.0 / tick[name, 2], "1/s"),
-            Measurement("… over those of bare mj_step in two threads", beside, "×", 1.8, at_least=True),
-            Measurement("… two over one, runs a second", speed, "×"),
-            Measurement("… as a share of mj_step's own", speed / machine, "×", 0.95, at_least=True),
+            Measurement(f"two {name}, over those of bare mj_step in two threads", beside, "×", 1.8, at_least=True),
+            Measurement(f"two {name} over one, runs a second", speed, "×"),
+            Measurement(f"two {name} over one, as a share of mj_step's own", speed / machine, "×", 0.95, at_least=True),
         ]
     return rows
 
@@ -188,7 +188,7 @@ def _many() -> list[Measurement]:
     return [
         Measurement(f"{many} runs, two workers, CPU of a run", 1e3 * two.cpu / many, "ms"),
         Measurement(f"{many} runs, two workers, ticks a second from nothing", many * TICKS / two.wall, "1/s"),
-        Measurement("… over those of bare mj_step in two threads", beside, "×", 0.5, at_least=True),
+        Measurement("… from nothing, over those of bare mj_step in two threads", beside, "×", 0.5, at_least=True),
         *pace,
         Measurement(f"peak memory of the sweep, at {many} runs over at {few}", two.own[1] / two.own[0], "×", 1.1),
         Measurement(f"peak memory of the sweep, at {many} runs", two.own[1], "MB"),

@@ -158,15 +158,16 @@ class _Pool(ABC):
 
     def __init__(self, workers: int) -> None:
         self.workers, self._stopped = workers, False
+        self._threads = ThreadPoolExecutor(workers)  # stay until `close`, with what they have made ready
 
     def results(self, job: Job, chunks: Iterable[Chunk]) -> Generator[tuple[Chunk, list[RunResult]], None, None]:
         """Each chunk with what came of it, as they are done."""
         work, self._stopped = iter(chunks), False
-        threads, waiting = ThreadPoolExecutor(self.workers), dict[Future[list[RunResult]], Chunk]()
+        waiting = dict[Future[list[RunResult]], Chunk]()
         try:
             while True:
                 for chunk in islice(work, 2 * self.workers - len(waiting)):
-                    waiting[threads.submit(self._run_chunk, job, chunk)] = chunk
+                    waiting[self._threads.submit(self._run_chunk, job, chunk)] = chunk
                 if not waiting:
                     return
                 for future in wait(waiting, return_when=FIRST_COMPLETED).done:
@@ -176,7 +177,13 @@ class _Pool(ABC):
         finally:  # an error, an interruption, or a reader that left early: what is under way is given up
             self._stopped = bool(waiting)
             self._give_up()
-            threads.shutdown(cancel_futures=True)
+            for future in waiting:
+                future.cancel()
+            wait(waiting)
+
+    def close(self) -> None:
+        """End the threads."""
+        self._threads.shutdown()
 
     @abstractmethod
     def _run_chunk(self, job: Job, chunk: Chunk) -> list[RunResult]:
@@ -190,7 +197,7 @@ class _Pool(ABC):
 class Threads(_Pool):
     """Runs in threads of this process, for compiled loops, which run beside each other free of the interpreter's lock.
 
-    Nothing is started and nothing is sent: kernels are loaded once. Each thread has an assembly of its own, and takes
+    Nothing is started and nothing is sent: kernels are loaded once. Each thread keeps an assembly of its own until `close`, and takes
     several chunks of short runs at a time, which are made in compiled calls of many runs.
     """
 
@@ -225,9 +232,6 @@ class Threads(_Pool):
     def _give_up(self) -> None:
         """Nothing: the runs under way are short, and no other is begun."""
 
-    def close(self) -> None:
-        """Nothing to give back."""
-
 
 class LocalPool(_Pool):
     """Runs in processes of their own, as many at a time as there are workers; they stay until `close`."""
@@ -243,7 +247,8 @@ class LocalPool(_Pool):
             process.process.kill()
 
     def close(self) -> None:
-        """End the processes."""
+        """End threads and processes."""
+        super().close()
         while self.free:
             self.free.pop().end()
 
