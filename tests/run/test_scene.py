@@ -31,12 +31,13 @@ def test_the_scene_holds_links_surfaces_and_objects_as_plain_data() -> None:
     assert all(body["parent"] < place for place, body in enumerate(scene[1:], 1))
 
 
-def test_the_smallest_singular_value_of_a_planar_arm_is_met_where_it_is_straightest() -> None:
+@pytest.mark.parametrize("equations", [False, True])
+def test_the_smallest_singular_value_of_a_planar_arm_is_met_where_it_is_straightest(equations: bool) -> None:
     robot = load_robot("planar2")
     times = np.linspace(0.0, 1.0, 101)
     bend = np.abs(times - 0.37) + 0.2
     q = np.column_stack([np.zeros_like(times), bend])
-    found = singularity(robot, times, q)
+    found = singularity(robot, times, q, equations=equations)
     assert found is not None
     assert found["time"] == times[37]
     expected = np.linalg.svd(robot.jacobian(q[37]), compute_uv=False)[-1]

@@ -26,7 +26,7 @@ from palpate.errors import BadRotation, BadShape, InvalidInput, NotFinite, Palpa
 from palpate.forking import cached_property
 from palpate.robot.mechanics import kernels, tree_kernels
 from palpate.robot.mechanics.kernels import OK
-from palpate.robot.mechanics.tree_kernels import STATUSES, StateWork, tree_terms
+from palpate.robot.mechanics.tree_kernels import STATUSES, StateWork, tree_jacobians, tree_terms
 from palpate.robot.mechanics.tree_rows import LaneWork, rows_of_accelerations, rows_of_terms, rows_of_torques
 
 if TYPE_CHECKING:
@@ -158,10 +158,24 @@ class Equations:
         Raises:
             InvalidInput: q or v is no plain array of doubles.
         """
-        n = self._nv
-        out = empty(self._square), empty(n), empty(n), empty(3), empty((3, 3)), empty(self._wide), empty(6)
+        out = self._room()
         status = tree_terms(self._code, q, v, self.frame(frame).address, self._scratch.address, out)
         return Terms._make(out) if status == OK else status
+
+    def _room(self) -> tuple[Array, ...]:
+        n = self._nv
+        return empty(self._square), empty(n), empty(n), empty(3), empty((3, 3)), empty(self._wide), empty(6)
+
+    def jacobians(self, Q: Array, frame: str) -> Array:
+        """J at every row of Q in one call, zero where a row is no position.
+
+        For hundreds of rows in a thread of many; `rows` has all cores, and code of its own, which takes seconds to
+        compile.
+        """
+        J, v = np.zeros((len(Q), *self._wide)), np.zeros(self._nv)
+        place, scratch = self.frame(frame).address, self._scratch.address
+        tree_jacobians(self._code, Q, v, place, scratch, self._room(), J.reshape(-1))
+        return J
 
     def rows(
         self, kernel: Callable[..., int], inputs: Sequence[Array], frame: str | None, wanted: slice

@@ -7,7 +7,7 @@ import math
 from palpate.engine.compiling.programs import call_program
 from palpate.engine.kernels import kernel
 from palpate.engine.lanes import LIMIT
-from palpate.engine.records import Matrix, ReadVector, Record, Vector, sized
+from palpate.engine.records import Matrix, ReadMatrix, ReadVector, Record, Vector, sized
 from palpate.engine.views import address_of
 from palpate.equations.code.tree_program import TreeCode, TreeMotion, TreePlace
 from palpate.robot.mechanics.kernels import BAD_POSITION, BAD_QUATERNION, BAD_VELOCITY, OK, QUAT_TOLERANCE
@@ -73,3 +73,19 @@ def tree_terms(code: TreeCode, q: ReadVector, v: ReadVector, frame: TreePlace, w
         write_terms(code, q, v, frame, work.motion,
               (*first, address_of(rotation), address_of(J), address_of(drift), address_of(work.twist)))  # fmt: skip
     return status
+
+
+@kernel
+def tree_jacobians(
+    code: TreeCode, Q: ReadMatrix, v: ReadVector, frame: TreePlace, work: StateWork, out: TermArrays, J: Vector
+) -> None:
+    """The Jacobian at every row of Q, one after another; what J holds stays where a row is no position.
+
+    `v` is anything finite, `out` is scratch.
+    """
+    one = out[5]
+    for k in range(Q.shape[0]):
+        if tree_terms(code, Q[k], v, frame, work, out) == OK:
+            for i in range(6):
+                for j in range(work.nv):
+                    J[(6 * k + i) * work.nv + j] = one[i, j]

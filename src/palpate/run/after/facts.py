@@ -119,14 +119,14 @@ _LIMITS: WeakKeyDictionary[Robot, tuple[float | None, ...]] = WeakKeyDictionary(
 
 def measured_facts(assembly: Assembly, named: Mapping[str, Array]) -> dict[str, Any]:
     """Facts that metrics read beside the channels; the smallest singular value where joints are recorded."""
-    q = named.get("q")
+    q, equations = named.get("q"), bool(assembly.loop.model.on)
     return {
         "law": assembly.law.name,
         "follows": assembly.run.fitted.traits.follows,
         "torque_limit": torque_limits(assembly.run.robot),
         "contact_events": [] if assembly.exact is None else assembly.exact.event_table(),
         "joint_watch": joint_watch(assembly),
-        "singularity": None if q is None else singularity(assembly.run.robot, named["time"], q),
+        "singularity": None if q is None else singularity(assembly.run.robot, named["time"], q, equations=equations),
     }
 
 
