@@ -6,6 +6,7 @@ import os
 import re
 import socket
 import struct
+import subprocess
 import sys
 import threading
 
@@ -235,3 +236,22 @@ def test_keys_are_read_one_by_one_at_a_terminal_in_the_foreground():
     assert os.waitpid(child, 0)[1] == 0
     assert os.read(terminal, 100).strip().endswith(b"sg")
     os.close(terminal)
+
+
+_STANDING = """
+from palpate.scenario.file.load import load_scenario
+from palpate.tools.serving.arm import arm_kernels, limits_kernels
+from palpate.engine.kernels import Kernel
+from palpate.tools.serving.server import Server
+with Server(load_scenario("fr3-wall"), host="127.0.0.9", port=0):
+    for module in (arm_kernels, limits_kernels):
+        own = [one for one in vars(module).values() if isinstance(one, Kernel) and one.__module__ == module.__name__]
+        print(*(one.__name__ for one in own if one.__name__[0] != "_" and not one.overloads))
+"""
+
+
+def test_nothing_is_left_to_compile_for_the_first_client():
+    """libfranka gives a robot up that is silent for a second."""
+    done = subprocess.run([sys.executable, "-c", _STANDING], capture_output=True, text=True, timeout=ENDLESS)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == []

@@ -8,10 +8,11 @@ import socket
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from palpate.checks import Array
 from palpate.control.python_law import PythonLaw
 from palpate.errors import InvalidInput, NotAClient
 from palpate.run.assemble.assemble import assemble
@@ -86,8 +87,7 @@ class Server:
         self.model = franka_model(self._run.robot)
         self._rotor = per_joint(self._run.robot, self._run.world.plant.rotor_inertia, "rotor_inertia")
         self._lost = _lost_ticks(run, self._run.clock)
-        _warm_up(run)
-        Arm(self._run.robot, self.model, self._rotor, PERIOD).compile()
+        _warm_up(run, Arm(self._run.robot, self.model, self._rotor, PERIOD))
         Limits(self._run.robot, PERIOD).compile()
         self._socket = _listening(host, port)
         self.address: tuple[str, int] = self._socket.getsockname()
@@ -215,11 +215,20 @@ def _lost_ticks(run: Run, clock: Clock) -> np.ndarray:
     return lost_commands(run.world.faults, clock.seed, clock.control_period, ticks, loss=loss)
 
 
-def _warm_up(run: Run) -> None:
-    """Compile what a run needs before the first client waits for it; contacts that are exact, by touching them."""
+def _warm_up(run: Run, arm: Arm) -> None:
+    """Compile what run and arm need before the first client waits for it; contacts that are exact, by touching them.
+
+    libfranka gives a robot up that sends nothing for a second.
+    """
     if run.world.is_exact:
         simulate_quietly(run)
-    law = PythonLaw(lambda tick, gains, memory: {name: np.zeros(tick.v.size) for name in TERMS}, TERMS)
+    arm.compile()
+
+    def stand(tick: Any, gains: Any, memory: Any) -> dict[str, Array]:
+        arm.observe(tick)
+        return {name: np.zeros(tick.v.size) for name in TERMS}
+
+    law = PythonLaw(stand, TERMS)
     short = run.clock.model_copy(update={"duration": 2 * run.clock.control_period})
     simulate_quietly(replace(run, law=law, clock=short, stop=()))
 

@@ -112,6 +112,7 @@ class Limits:
     def compile(self) -> None:
         """Compile or load all checks: a client does not wait for them."""
         q, x = np.zeros(7), np.zeros(6)
+        self.velocity(q)
         self.measured(q, q)
         self.torque(q, q, q, 1)
         self.joint_motion(q, q, q, q)

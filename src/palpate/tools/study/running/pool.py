@@ -197,8 +197,8 @@ class _Pool(ABC):
 class Threads(_Pool):
     """Runs in threads of this process, for compiled loops, which run beside each other free of the interpreter's lock.
 
-    Nothing is started and nothing is sent: kernels are loaded once. Each thread keeps an assembly of its own until `close`, and takes
-    several chunks of short runs at a time, which are made in compiled calls of many runs.
+    Nothing is started and nothing is sent: kernels are loaded once. Each thread keeps an assembly of its own until
+    `close`, and takes several chunks of short runs at a time, which are made in compiled calls of many runs.
     """
 
     def __init__(self, workers: int) -> None:
