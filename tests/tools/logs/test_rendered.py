@@ -39,13 +39,13 @@ def pushed(delay: int = 0) -> tuple[pp.Scenario, pp.Trace]:
     return scenario, pp.simulate(scenario)
 
 
-def told(delay: int, folder: Path, noise: float = 0.0, seed: int = 0) -> Rendered:
+def told(delay: int, folder: Path, noise: float = 0.0) -> Rendered:
     scenario, trace = pushed(delay)
     trace.save(folder / "t.parquet")
     robot = build_robot(scenario.robot)
     log = load_log(folder / "t.parquet", robot)
     assert log.wrench is not None
-    log = replace(log, wrench=log.wrench + noise * np.random.default_rng(seed).normal(size=log.wrench.shape))
+    log = replace(log, wrench=log.wrench + noise * np.random.default_rng(0).normal(size=log.wrench.shape))
     return rendered_of(log, robot, scenario, cleaned(log))
 
 
@@ -65,17 +65,6 @@ def test_a_driver_that_is_late_takes_damping_away_and_the_delay_is_told(tmp_path
         assert more == pytest.approx(2e-3, abs=1e-4)
         assert late[f"damping {axis}"].value < early[f"damping {axis}"].value
     assert late["torque delay"].value == pytest.approx(2e-3, abs=1e-5)
-
-
-@pytest.mark.slow
-def test_intervals_of_the_stiffness_hold_in_95_of_100_seeds(tmp_path: Path) -> None:
-    inside = {f"{kind} {axis}": 0 for kind in ("stiffness", "damping") for axis in "xyz"}
-    clean = told(0, tmp_path).quantities
-    for seed in range(100):
-        q = told(0, tmp_path, 1.0, seed).quantities
-        for name in inside:
-            inside[name] += not q[name].reason and q[name].low <= clean[name].value <= q[name].high
-    assert min(inside.values()) >= 93, inside
 
 
 def test_the_wall_of_a_run_is_inside_its_interval_and_events_stand_beside_each_other(tmp_path: Path) -> None:
