@@ -12,10 +12,9 @@ import pytest
 import palpate as pp
 from palpate.cli.main import main
 from palpate.errors import FileError, InvalidInput, TooLarge, UnknownName
-from palpate.tools.logs import table as tables
 from palpate.tools.logs.cleaning import cleaned
 from palpate.tools.logs.columns import load_log, load_map, write_template
-from palpate.tools.logs.readers import csv_file, read_table
+from palpate.tools.logs.readers import csv_file, read_table, table as tables
 from palpate.trace import Channel, Outcome, Trace
 
 ROWS = 60

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from scipy.interpolate import CubicSpline
@@ -20,7 +20,9 @@ from palpate.errors import InvalidInput
 from palpate.tools.logs.cleaning import Filter, Motion
 from palpate.tools.logs.model import Arm, load_regressor
 
-INFLATION = 200.0  # of a variance by other columns, from which on they cannot be told apart
+INFLATION = (
+    1e4  # of a variance by other columns, from which on 1 % of a column is its own, which a model may well err by
+)
 QUIET = 0.01  # rad/s: below, a joint may stick, and its row is left out
 PIECE = 1 << 15  # rows whose columns are held at once
 MOST_ROWS = 40_000  # that are compared
@@ -40,6 +42,7 @@ class Rows:
         run: number of the run of each row.
         speed: filtered joint speeds, (N, n).
         sag: columns of joint compliances, (N, n, n), or (N, n, 0) where they were not asked for.
+        bend: columns of the joints' Stribeck speeds, (N, n, n), or (N, n, 0) where they were not asked for.
     """
 
     y: Array
@@ -49,10 +52,15 @@ class Rows:
     run: Array
     speed: Array
     sag: Array
+    bend: Array
 
     def part(self, rows: Array) -> Rows:
         """Some of the rows."""
         return Rows(*(getattr(self, one.name)[rows] for one in fields(self)))
+
+    def without_bend(self) -> Rows:
+        """The rows without the columns of the Stribeck speeds."""
+        return replace(self, bend=self.bend[:, :, :0])
 
 
 def rows_of(
@@ -62,6 +70,7 @@ def rows_of(
     low_pass: Filter | None = None,
     *,
     carrying: Array | None = None,
+    bent_by: Array | None = None,
     every: int = 1,
 ) -> Rows:
     """The rows of a motion.
@@ -71,6 +80,7 @@ def rows_of(
         stribeck: v_s, rad/s.
         low_pass: the motion's own filter if not given.
         carrying: a load; with it columns of the joints' compliances come too.
+        bent_by: each joint's Stribeck torque, N·m; with it columns of the Stribeck speeds come too.
         every: of so many filtered rows one is kept.
     """
     chosen = low_pass or motion.filter
@@ -88,14 +98,32 @@ def rows_of(
             y = chosen(run.torque[whole] - arm.rigid(*state))[kept]
             X = chosen(arm.regressor(*state, stribeck))[kept]
             sag = np.empty((*y.shape, 0)) if carrying is None else chosen(_sag(arm, state, carrying, chosen))[kept]
+            bend = np.empty((*y.shape, 0))
+            if bent_by is not None:
+                bend = chosen(arm.bend(V[whole], stribeck, bent_by))[kept]
             told = np.full(len(y), number)
-            parts.append(Rows(y, X, rate[whole][kept], use[whole][kept], told, V[whole][kept], sag))
+            parts.append(Rows(y, X, rate[whole][kept], use[whole][kept], told, V[whole][kept], sag, bend))
     if not parts:
         raise InvalidInput(
             f"every run of the recording is shorter than the filter of {chosen.cutoff:.3g} Hz needs",
             hint="record longer, or give a higher --cutoff",
         )
     return Rows(*(np.concatenate([getattr(part, one.name) for part in parts]) for one in fields(Rows)))
+
+
+def thinned_rows(
+    motion: Motion,
+    arm: Arm,
+    speed: float = 0.05,
+    low_pass: Filter | None = None,
+    *,
+    carrying: Array | None = None,
+    bent_by: Array | None = None,
+) -> Rows:
+    """Rows at four times the filter's cutoff or more, which tell all there is; of a long recording at most so many."""
+    chosen = low_pass or motion.filter
+    every = thinning(motion, chosen)
+    return rows_of(motion, arm, speed, chosen, carrying=carrying, bent_by=bent_by, every=every)
 
 
 def _moving(V: Array, reach: int) -> Array:
@@ -173,6 +201,7 @@ class Fit:
         block: rows of a block.
         blocks: how many.
         compliance: of each joint, rad/(N·m), and its deviation; empty where it was not asked for.
+        bend: correction of each joint's Stribeck speed, rad/s, and its deviation; empty where it was not asked for.
     """
 
     values: Array
@@ -186,6 +215,8 @@ class Fit:
     blocks: int
     compliance: Array
     compliance_deviation: Array
+    bend: Array
+    bend_deviation: Array
 
     @property
     def rms(self) -> Array:
@@ -210,8 +241,8 @@ def fit(rows: Rows, arm: Arm, kinds: tuple[str, ...], *, intervals: bool = True)
         return _standing(rows, arm, wanted)
     y = rows.y - rows.X @ np.where(wanted, 0.0, arm.nominal)
     weight = _weights(y, rows.use)
-    X = np.concatenate([rows.X[:, :, wanted], rows.sag, -rows.rate[:, :, None]], axis=2)
-    unnamed = [""] * (rows.sag.shape[2] + 1)
+    X = np.concatenate([rows.X[:, :, wanted], rows.sag, rows.bend, -rows.rate[:, :, None]], axis=2)
+    unnamed = [""] * (rows.sag.shape[2] + rows.bend.shape[2] + 1)
     basis, refused = told_apart(X, weight * rows.use, [*(arm.names[k] for k in chosen), *unnamed])
     Z = X @ basis
     z, residual = solve(Z, y, weight, rows.use)
@@ -226,19 +257,22 @@ def fit(rows: Rows, arm: Arm, kinds: tuple[str, ...], *, intervals: bool = True)
     values, spread, free = arm.nominal.copy(), np.full(len(wanted), np.nan), wanted.copy()
     values[chosen], spread[chosen] = theta[: len(chosen)], deviation[: len(chosen)]
     free[[k for k in chosen if arm.names[k] in refused]] = False
+    sag = slice(len(chosen), len(chosen) + rows.sag.shape[2])
+    bend = slice(sag.stop, len(theta) - 1)
     return Fit(values, np.where(free, spread, np.nan), free, float(theta[-1]), float(deviation[-1]), refused,
                np.where(rows.use, residual, np.nan), block, blocks,
-               theta[len(chosen) : -1], deviation[len(chosen) : -1])  # fmt: skip
+               theta[sag], deviation[sag], theta[bend], deviation[bend])  # fmt: skip
 
 
 def _standing(rows: Rows, arm: Arm, wanted: Array) -> Fit:
     """The fit of an arm that does not move: nothing is told."""
     fastest = float(np.max(np.abs(rows.speed), initial=0.0))
     reason = f"the arm stands still: no joint is faster than {QUIET:g} rad/s (the fastest: {fastest:.2g})"
-    empty, soft = np.full(len(wanted), np.nan), np.full(rows.sag.shape[2], np.nan)
+    empty, soft, bend = (np.full(k, np.nan) for k in (len(wanted), rows.sag.shape[2], rows.bend.shape[2]))
     refused = {arm.names[k]: reason for k in np.flatnonzero(wanted)}
     residual = np.full(rows.y.shape, np.nan)
-    return Fit(arm.nominal.copy(), empty, np.zeros_like(wanted), 0.0, np.nan, refused, residual, 1, 1, soft, soft)
+    return Fit(arm.nominal.copy(), empty, np.zeros_like(wanted), 0.0, np.nan, refused, residual, 1, 1, soft, soft,
+               bend, bend)  # fmt: skip
 
 
 def _weights(y: Array, use: Array) -> Array:

@@ -23,7 +23,7 @@ from palpate.robot import Robot
 from palpate.toml import toml_data, toml_value
 from palpate.tools.logs.readers import read_table
 from palpate.tools.logs.readers.naming import Known, joint_order, proposed
-from palpate.tools.logs.table import Progress, Stream, Table
+from palpate.tools.logs.readers.table import Progress, Stream, Table
 
 SCALES = {
     "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9,

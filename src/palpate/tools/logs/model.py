@@ -92,6 +92,11 @@ class Arm:
         diagonal = [part[:, :, None] * np.eye(n) for part in joint]
         return np.concatenate([load_regressor(self.robot, Q, V, A, self.frame), *diagonal], axis=2)
 
+    def bend(self, V: Array, stribeck: float, strength: Array) -> Array:
+        """∂τ/∂v_s of each joint, (N, n, n), where its Stribeck torque is `strength`, N·m."""
+        falling = strength * np.sign(V) * np.exp(-((V / stribeck) ** 2)) * 2.0 * V**2 / stribeck**3
+        return falling[:, :, None] * np.eye(self.robot.nv)
+
 
 def load_regressor(robot: Robot, Q: Array, V: Array, A: Array, frame: str) -> Array:
     """Y: torques per (m, m c, I) of a body fixed to `frame`, (N, n, 10).

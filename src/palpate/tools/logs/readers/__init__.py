@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 from palpate.errors import FileError, InvalidInput
 from palpate.files import a_path, open_regular
-from palpate.tools.logs.table import Progress, Table
+from palpate.tools.logs.readers.table import Progress, Table
 
 MOST_FILE = 64 << 30  # bytes
 READERS = {

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 from palpate.errors import FileError, InvalidInput, PalpateError
 from palpate.lazy import check_extra
 from palpate.tools.logs.readers.naming import Known
-from palpate.tools.logs.table import Growing, Progress, Stream, Table, refuse_empty
+from palpate.tools.logs.readers.table import Growing, Progress, Stream, Table, refuse_empty
 
 _BLOCK = 4 << 20  # bytes read at once
 _LONGEST_HEAD = 1 << 20

@@ -11,7 +11,7 @@ from palpate.errors import FileError, PalpateError
 from palpate.lazy import check_extra
 from palpate.tools.logs.readers.messages import Topic, is_heavy
 from palpate.tools.logs.readers.rosbag_file import decoded, table_of
-from palpate.tools.logs.table import Progress, Table
+from palpate.tools.logs.readers.table import Progress, Table
 
 
 def read(path: Path, wanted: Collection[str] | None, progress: Progress) -> Table:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from palpate.tools.logs.table import Stream, refuse_too_much
+from palpate.tools.logs.readers.table import Stream, refuse_too_much
 
 _MOST_NUMBERS = 512  # of one message: a larger one is an image or a cloud
 _MOST_FORMS = 16  # of one topic: publishers that share it

@@ -12,7 +12,7 @@ from palpate.errors import DamagedTable, FileError, TraceError
 from palpate.lazy import check_extra
 from palpate.parquet import is_ours
 from palpate.tools.logs.readers.naming import Known
-from palpate.tools.logs.table import Growing, Progress, Stream, Table, refuse_empty
+from palpate.tools.logs.readers.table import Growing, Progress, Stream, Table, refuse_empty
 from palpate.trace import load_trace
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from palpate.errors import FileError, PalpateError
 from palpate.lazy import check_extra
 from palpate.tools.logs.readers.messages import Topic, is_heavy
-from palpate.tools.logs.table import Progress, Table, refuse_empty
+from palpate.tools.logs.readers.table import Progress, Table, refuse_empty
 
 
 def read(path: Path, wanted: Collection[str] | None, progress: Progress) -> Table:
