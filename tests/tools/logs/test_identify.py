@@ -214,6 +214,18 @@ def test_a_body_that_is_not_there_is_named() -> None:
     assert any("hand (0.73 kg) is not" in text for text in told.remarks)
 
 
+def test_a_load_lighter_than_nothing_is_the_models_error_and_nothing_stays_inside(arm: Arm) -> None:
+    """The model is 0.3 kg too heavy at the flange; as much to the other side is as likely."""
+    theta = truth(arm)
+    theta[:10] = -load_of(0.3, np.array([0.0, 0.02, 0.03]), np.diag([1e-3, 1e-3, 5e-4]))
+    told = identify(recording(arm, theta, 3), arm, rollouts=False)
+    mass = told.quantities["mass"]
+    assert mass.value == pytest.approx(-0.3, abs=0.03)
+    assert mass.low < -0.55
+    assert 0.0 < mass.high < 0.05
+    assert any("lighter than nothing" in text for text in told.remarks)
+
+
 def test_the_block_bootstrap_covers_a_line_with_correlated_noise() -> None:
     """Independent witness: an AR(1) error of known size; naive intervals would cover half of the time."""
     inside, x = 0, np.sin(np.linspace(0, 25, 1500))

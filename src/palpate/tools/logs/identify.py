@@ -21,7 +21,14 @@ from palpate.tools.logs.columns import Log
 from palpate.tools.logs.model import BODY, SPEEDS, Arm, nearest_possible, pseudo_inertia
 from palpate.tools.logs.parity import Parity, parity_of
 from palpate.tools.logs.rollout import Judgement, compare_models, moved_torque, refined, residual_floor
-from palpate.tools.logs.spread import SAFETY, beyond_chance, leave_one_out, yielding_joints
+from palpate.tools.logs.spread import (
+    SAFETY,
+    beyond_chance,
+    leave_one_out,
+    lightest,
+    room_for_the_lightest,
+    yielding_joints,
+)
 from palpate.tools.logs.stribeck import Curve, best_curve
 
 KINDS = ("load", "viscous", "coulomb", "offset", "rotor")
@@ -128,11 +135,13 @@ def identify(
     if rollouts and main.free.any():
         identified, judgement = _by_rollouts(paired, arm, main, chosen)
         others.append((identified, np.where(main.free, 2.0 * main.deviation, np.nan)))
-    left_out = leave_one_out(thinned_rows(motion, arm, chosen), arm, _kinds_of(main, arm))
+    timed = thinned_rows(motion, arm, chosen)
+    left_out = leave_one_out(timed, arm, _kinds_of(main, arm))
     unused = curve.fit if curve.suspected and main is plain else None
     between = np.maximum(beyond_chance(main.values, main.deviation, *left_out), _union(plain, unused))
     moved_by, yielding = _yielding(motion, arm, main, chosen)
     quantities = _quantities(arm, main, (others, np.maximum(between, yielding), moved_by), rows, motion)
+    quantities |= _not_lighter_than_nothing(arm, main, timed, quantities)
     identified = possible(arm, identified, main)
     shift = _interval("shift", "s", late + main.shift, SAFETY * main.t95 * main.shift_deviation, 0.0)
     parity = replace(parity, residual=parity.residual | {"with all that is fitted": main.rms})
@@ -319,6 +328,16 @@ def _yielding(motion: Motion, arm: Arm, main: Fit, speed: float) -> tuple[Array,
     return yielding_joints(rows, arm, main, _kinds_of(main, arm))
 
 
+def _not_lighter_than_nothing(arm: Arm, main: Fit, rows: Rows, quantities: dict[str, Quantity]) -> dict[str, Quantity]:
+    """The load's quantities, with room for the error of a model that makes it lighter than nothing."""
+    mass = quantities.get("mass")
+    if mass is None or mass.reason:
+        return {}
+    room = room_for_the_lightest(rows, arm, main, _kinds_of(main, arm), mass.value)
+    load = {name: (quantities[name], float(more)) for name, more in zip(BODY, room) if name in quantities}
+    return {name: _wider(q, max(0.0, q.chance + more - q.half)) for name, (q, more) in load.items() if more > 0}
+
+
 def _union(main: Fit, better: Fit | None) -> Array:
     """Half widths that an interval grows by to hold that of a model with more in it, which was not taken."""
     if better is None:
@@ -482,7 +501,9 @@ def load_remarks(arm: Arm, quantities: dict[str, Quantity]) -> Iterator[str]:
                 f" ({low:.2f} … {high:.2f}) are there in its place"
             )
             return
-    told = f"{mass.value:+.3f} kg ({mass.low:+.3f} … {mass.high:+.3f})"
+    told, under = f"{mass.value:+.3f} kg ({mass.low:+.3f} … {mass.high:+.3f})", lightest(arm) - mass.value
+    if under > 0:
+        yield f"the load comes out {under:.2g} kg lighter than nothing, by an error of the model: its intervals hold it"
     if mass.low <= 0 <= mass.high:
         yield f"nothing more than the model has is on the {arm.frame}: {told}"
     elif mass.high < 0:
