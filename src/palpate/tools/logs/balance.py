@@ -240,14 +240,14 @@ def fit(rows: Rows, arm: Arm, kinds: tuple[str, ...], *, intervals: bool = True)
     if not rows.use.any():
         return _standing(rows, arm, wanted)
     y = rows.y - rows.X @ np.where(wanted, 0.0, arm.nominal)
-    weight = _weights(y, rows.use)
+    weight = weights(y, rows.use)
     X = np.concatenate([rows.X[:, :, wanted], rows.sag, rows.bend, -rows.rate[:, :, None]], axis=2)
     unnamed = [""] * (rows.sag.shape[2] + rows.bend.shape[2] + 1)
     basis, refused = told_apart(X, weight * rows.use, [*(arm.names[k] for k in chosen), *unnamed])
     Z = X @ basis
     z, residual = solve(Z, y, weight, rows.use)
     for _ in range(2):
-        weight = _weights(residual, rows.use)
+        weight = weights(residual, rows.use)
         z, residual = solve(Z, y, weight, rows.use)
     block = block_length(residual, rows.use)
     theta = basis @ z
@@ -275,7 +275,7 @@ def _standing(rows: Rows, arm: Arm, wanted: Array) -> Fit:
                bend, bend)  # fmt: skip
 
 
-def _weights(y: Array, use: Array) -> Array:
+def weights(y: Array, use: Array) -> Array:
     """1/σ of each joint, the same in every row."""
     scale = np.sqrt(np.sum(np.where(use, y, 0.0) ** 2, axis=0) / np.maximum(use.sum(axis=0), 1))
     floor = 1e-6 * max(float(scale.max(initial=0.0)), 1e-9)
