@@ -124,7 +124,7 @@ false-alarms: $(VENV)/.installed-dev
 log-coverage: $(VENV)/.installed-dev
 	mkdir -p build/log-coverage
 	for kind in right stribeck stribeck-auto elastic rendered; do \
-	  $(BIN)/python -m tests.tools.logs.coverage --kind $$kind --seeds $(or $(SEEDS),3000:3100) \
+	  $(BIN)/python -m tests.tools.logs.coverage --kind $$kind --seeds $(or $(SEEDS),5000:5100) \
 	    --out build/log-coverage/$$kind.jsonl || exit 1; \
 	done
 

@@ -1,6 +1,6 @@
 """Counts how often intervals hold, quantity by quantity: one JSON line per recording, appended, and a table at the end.
 
-    python -m tests.tools.logs.coverage --kind stribeck --seeds 3000:3100 --out build/log-coverage/stribeck.jsonl
+    python -m tests.tools.logs.coverage --kind stribeck --seeds 5000:5100 --out build/log-coverage/stribeck.jsonl
 
 A count that was cut short goes on where it stopped. Kinds: "right" (the arm is of the class that is fitted), "stribeck"
 (a Stribeck truth, a Coulomb fit), "stribeck-auto" (the same truth, the fit chosen by the recording), "elastic" (elastic
@@ -187,7 +187,7 @@ def main(words: list[str] | None = None) -> None:
     """Count, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kind", choices=KINDS, required=True)
-    parser.add_argument("--seeds", metavar="FIRST:END", default="3000:3100", help="the end is not counted")
+    parser.add_argument("--seeds", metavar="FIRST:END", default="5000:5100", help="the end is not counted")
     parser.add_argument("--out", metavar="JSONL", type=Path, required=True, help="gone on with where it is there")
     args = parser.parse_args(words)
     first, end = map(int, args.seeds.split(":"))

@@ -25,7 +25,7 @@ def test_a_sample_of_intervals_holds(kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_intervals_hold_in_93_of_100_recordings(kind: str) -> None:
     """Seeds that no constant was set with; widths beside the Cramér–Rao bound where the class is right."""
-    for name, one in count(kind, range(3000, 3100)).items():
+    for name, one in count(kind, range(5000, 5100)).items():
         if name in STRUCTURAL:
             continue
         assert one.share >= 0.93, (name, one)

@@ -140,7 +140,8 @@ def identify(
     unused = curve.fit if curve.suspected and main is plain else None
     between = np.maximum(beyond_chance(main.values, main.deviation, *left_out), _union(plain, unused))
     moved_by, yielding = _yielding(motion, arm, main, chosen)
-    quantities = _quantities(arm, main, (others, np.maximum(between, yielding), moved_by), rows, motion)
+    reversals = _reversals(arm, main, motion, chosen)
+    quantities = _quantities(arm, main, (others, np.maximum(between, yielding), moved_by), rows, reversals)
     quantities |= _not_lighter_than_nothing(arm, main, timed, quantities)
     identified = possible(arm, identified, main)
     shift = _interval("shift", "s", late + main.shift, SAFETY * main.t95 * main.shift_deviation, 0.0)
@@ -300,10 +301,14 @@ def _first_part(run: Run) -> Run:
 
 
 def _quantities(
-    arm: Arm, main: Fit, spread: tuple[list[tuple[Array, Array]], Array, Array], rows: Rows, motion: Motion
+    arm: Arm,
+    main: Fit,
+    spread: tuple[list[tuple[Array, Array]], Array, Array],
+    rows: Rows,
+    reversals: dict[str, Array],
 ) -> dict[str, Quantity]:
     others, between, moved_by = spread
-    attenuation, reversals = _attenuation(rows), _reversals(arm, main, motion)
+    attenuation = _attenuation(rows)
     quantities = {}
     for k, (name, unit) in enumerate(zip(arm.names, arm.units)):
         if name in main.refused:
@@ -368,14 +373,25 @@ def _not_negative(q: Quantity) -> Quantity:
     return replace(q, value=max(q.value, 0.0), low=0.0)
 
 
-def _reversals(arm: Arm, main: Fit, motion: Motion) -> dict[str, Array]:
-    """Uncertainty of friction from instants of reversals, known to half a row: F × reversals per s × half a row."""
+def _reversals(arm: Arm, main: Fit, motion: Motion, stribeck: float) -> dict[str, Array]:
+    """Uncertainty of friction from instants of reversals, known to half a row: F × reversals per s × half a row.
+
+    A Stribeck torque acts near the reversals alone: of its time the half rows are a larger share.
+    """
     duration = sum(run.time[-1] - run.time[0] for run in motion.runs)
-    turns = sum(np.sum(np.diff(np.sign(motion.filter(run.v)), axis=0) != 0, axis=0) for run in motion.runs)
+    V = [motion.filter(run.v) for run in motion.runs]
+    turns = sum(np.sum(np.diff(np.sign(v), axis=0) != 0, axis=0) for v in V)
     step = duration / max(motion.counts["rows"] - motion.counts.get("repeated", 0), 1)
-    coulomb = np.abs(main.values[arm.columns("coulomb")]) * turns / duration * 0.5 * step
-    speed = np.sqrt(np.mean(np.concatenate([run.v for run in motion.runs]) ** 2, axis=0))
-    return {"coulomb": coulomb, "viscous": coulomb / np.maximum(speed, 1e-3)}
+    wrong, everywhere = turns / duration * 0.5 * step, np.concatenate(V)
+    coulomb, more = (np.abs(main.values[arm.columns(kind)]) for kind in ("coulomb", "stribeck"))
+    speed = np.sqrt(np.mean(everywhere**2, axis=0))
+    near = np.mean(np.exp(-((everywhere / stribeck) ** 2)), axis=0)
+    viscous = coulomb * wrong / np.maximum(speed, 1e-3)
+    return {
+        "coulomb": coulomb * wrong,
+        "viscous": viscous,
+        "stribeck": (coulomb + more) * wrong / np.maximum(near, 1e-3),
+    }
 
 
 def _beyond_chance(value: float, deviation: float, values: Array, deviations: Array, k: int) -> float:
