@@ -168,13 +168,13 @@ def test_a_long_recording_is_compared_piece_by_piece(arm: Arm, monkeypatch: pyte
     motion = cleaned(recording(arm, truth(arm), 0, Faults(steps=(2e-3, 2e-3)), duration=16.0))
     load, largest = np.ones(10), []
     whole = balance.rows_of(motion, arm, carrying=load, every=6)
-    regressor = arm.regressor
+    columns = arm.load_columns
 
     def counting(self: Arm, Q: np.ndarray, *rest: Any) -> np.ndarray:
         largest.append(len(Q))
-        return regressor(Q, *rest)
+        return columns(Q, *rest)
 
-    monkeypatch.setattr(Arm, "regressor", counting)
+    monkeypatch.setattr(Arm, "load_columns", counting)
     monkeypatch.setattr(balance, "PIECE", 600)
     cut = balance.rows_of(motion, arm, carrying=load, every=6)
     assert len(largest) > 10

@@ -24,9 +24,10 @@ INFLATION = (
     1e4  # of a variance by other columns, from which on 1 % of a column is its own, which a model may well err by
 )
 QUIET = 0.01  # rad/s: below, a joint may stick, and its row is left out
-PIECE = 1 << 15  # rows whose columns are held at once
+PIECE = 1 << 13  # rows whose columns are held at once, besides those that are kept
 MOST_ROWS = 40_000  # that are compared
 RESAMPLES = 300
+_STRETCH = 1 << 11  # rows that are weighted at once
 FEWEST_BLOCKS, MOST_BLOCKS = 12, 80
 
 
@@ -84,31 +85,60 @@ def rows_of(
         every: of so many filtered rows one is kept.
     """
     chosen = low_pass or motion.filter
-    parts = []
-    for number, run in enumerate(motion.runs):
-        V = chosen(run.v) if len(run.time) >= 3 * chosen.edge + 8 else np.empty(0)
-        if not len(V):
-            continue
-        A, rate = np.gradient(V, motion.period, axis=0), np.gradient(chosen(run.torque), motion.period, axis=0)
-        use = _moving(V, max(1, int(0.25 / (chosen.cutoff * motion.period))))
-        smooth = carrying is not None and len(V) > 12 * chosen.edge  # the sag is smoothed with a third of the cutoff
-        edge = 3 * chosen.edge if smooth else chosen.edge
-        for whole, kept in pieces(len(V), chosen, every, edge):
-            state = run.q[whole], V[whole], A[whole]
-            y = chosen(run.torque[whole] - arm.rigid(*state))[kept]
-            X = chosen(arm.regressor(*state, stribeck))[kept]
-            sag = np.empty((*y.shape, 0)) if carrying is None else chosen(_sag(arm, state, carrying, chosen))[kept]
-            bend = np.empty((*y.shape, 0))
-            if bent_by is not None:
-                bend = chosen(arm.bend(V[whole], stribeck, bent_by))[kept]
-            told = np.full(len(y), number)
-            parts.append(Rows(y, X, rate[whole][kept], use[whole][kept], told, V[whole][kept], sag, bend))
-    if not parts:
+    smooth = 3 * chosen.edge if carrying is not None else chosen.edge  # the sag is smoothed with a third of the cutoff
+    runs = [run for run in motion.runs if len(run.time) >= 3 * chosen.edge + 8]
+    edges = [smooth if len(run.time) > 12 * chosen.edge else chosen.edge for run in runs]
+    parts = [list(pieces(len(run.time), chosen, every, edge)) for run, edge in zip(runs, edges)]
+    count = sum(len(kept) for part in parts for _, kept in part)
+    if not count:
         raise InvalidInput(
             f"every run of the recording is shorter than the filter of {chosen.cutoff:.3g} Hz needs",
             hint="record longer, or give a higher --cutoff",
         )
-    return Rows(*(np.concatenate([getattr(part, one.name) for part in parts]) for one in fields(Rows)))
+    rows = _empty_rows(count, arm, carrying is not None, bent_by is not None)
+    first = 0
+    for run, part in zip(runs, parts):
+        V = chosen(run.v)
+        A, rate = np.gradient(V, motion.period, axis=0), np.gradient(chosen(run.torque), motion.period, axis=0)
+        use = _moving(V, max(1, int(0.25 / (chosen.cutoff * motion.period))))
+        number = next(k for k, one in enumerate(motion.runs) if one is run)
+        for whole, kept in part:
+            to = slice(first, first + len(kept))
+            first = to.stop
+            state = run.q[whole], V[whole], A[whole]
+            rows.y[to] = chosen(run.torque[whole] - arm.rigid(*state))[kept]
+            load, joint = chosen(arm.load_columns(*state))[kept], chosen(arm.joint_columns(*state[1:], stribeck))[kept]
+            rows.X[to] = arm.spread_out(load, joint)
+            rows.rate[to], rows.use[to], rows.speed[to] = rate[whole][kept], use[whole][kept], V[whole][kept]
+            rows.run[to] = number
+            if carrying is not None:
+                rows.sag[to] = chosen(_sag(arm, state, carrying, chosen))[kept]
+            if bent_by is not None:
+                rows.bend[to] = chosen(arm.bend(V[whole], stribeck, bent_by))[kept]
+    return rows
+
+
+def _empty_rows(count: int, arm: Arm, with_sag: bool, with_bend: bool) -> Rows:
+    n = arm.robot.nv
+    sizes = [(n,), (n, len(arm.names)), (n,), (n,), (), (n,), (n, n * with_sag), (n, n * with_bend)]
+    kinds = [float, float, float, bool, int, float, float, float]
+    return Rows(*(np.zeros((count, *size), dtype=kind) for size, kind in zip(sizes, kinds)))
+
+
+def with_speed(rows: Rows, motion: Motion, arm: Arm, stribeck: float, bent_by: Array | None = None) -> Rows:
+    """Thinned rows of a motion's own filter with the columns of another Stribeck speed; see `rows_of`."""
+    chosen, every, X = motion.filter, thinning(motion, motion.filter), rows.X.copy()
+    here, first, joint = arm.columns("stribeck").start, 0, np.arange(arm.robot.nv)
+    bend = np.zeros((*rows.y.shape, 0 if bent_by is None else arm.robot.nv))
+    for run in motion.runs:
+        V = chosen(run.v) if len(run.time) >= 3 * chosen.edge + 8 else np.empty(0)
+        for whole, kept in pieces(len(V), chosen, every) if len(V) else ():
+            to = slice(first, first + len(kept))
+            first = to.stop
+            X[to, joint, here + joint] = chosen(arm.falling(V[whole], stribeck))[kept]
+            if bent_by is not None:
+                bend[to] = chosen(arm.bend(V[whole], stribeck, bent_by))[kept]
+    return replace(rows, X=X, bend=bend)
 
 
 def thinned_rows(
@@ -244,16 +274,14 @@ def fit(rows: Rows, arm: Arm, kinds: tuple[str, ...], *, intervals: bool = True)
     X = np.concatenate([rows.X[:, :, wanted], rows.sag, rows.bend, -rows.rate[:, :, None]], axis=2)
     unnamed = [""] * (rows.sag.shape[2] + rows.bend.shape[2] + 1)
     basis, refused = told_apart(X, weight * rows.use, [*(arm.names[k] for k in chosen), *unnamed])
-    Z = X @ basis
-    z, residual = solve(Z, y, weight, rows.use)
+    theta, residual = solve(X, y, weight, rows.use, basis)
     for _ in range(2):
         weight = weights(residual, rows.use)
-        z, residual = solve(Z, y, weight, rows.use)
+        theta, residual = solve(X, y, weight, rows.use, basis)
     block = block_length(residual, rows.use)
-    theta = basis @ z
     deviation, blocks = theta * np.nan, 1
     if intervals:
-        deviation, blocks = deviations(Z, y, (weight * rows.use, rows.run, basis), block)
+        deviation, blocks = deviations(X, y, (weight * rows.use, rows.run, basis), block)
     values, spread, free = arm.nominal.copy(), np.full(len(wanted), np.nan), wanted.copy()
     values[chosen], spread[chosen] = theta[: len(chosen)], deviation[: len(chosen)]
     free[[k for k in chosen if arm.names[k] in refused]] = False
@@ -282,14 +310,33 @@ def weights(y: Array, use: Array) -> Array:
     return np.broadcast_to(1.0 / np.maximum(scale, floor), y.shape)
 
 
-def solve(Z: Array, y: Array, weight: Array, use: Array) -> tuple[Array, Array]:
-    """Weighted least squares by the normal equations: the columns of Z are nearly orthogonal."""
-    w = weight * use
-    A, b = (Z * w[:, :, None]).reshape(-1, Z.shape[2]), (y * w).reshape(-1)
-    G = A.T @ A
+def solve(X: Array, y: Array, weight: Array, use: Array, basis: Array) -> tuple[Array, Array]:
+    """Weighted least squares along the columns of `basis`, θ = basis z, by the normal equations; θ and the residual.
+
+    The columns of X basis are nearly orthogonal, so that the normal equations are well conditioned.
+    """
+    G, b = _normal(X, y, weight * use)
+    z = _solved(basis.T @ G @ basis, basis.T @ b)
+    theta = basis @ z
+    return theta, y - X @ theta
+
+
+def _normal(X: Array, y: Array | None, w: Array) -> tuple[Array, Array]:
+    """Xᵀ w² X and Xᵀ w² y, gathered from stretches of rows, so that no copy of X is held."""
+    count = X.shape[2]
+    G, b = np.zeros((count, count)), np.zeros(count)
+    for start in range(0, len(X), _STRETCH):
+        part = slice(start, start + _STRETCH)
+        A = (X[part] * w[part, :, None]).reshape(-1, count)
+        G += A.T @ A
+        if y is not None:
+            b += A.T @ (y[part] * w[part]).reshape(-1)
+    return G, b
+
+
+def _solved(G: Array, b: Array) -> Array:
     scale = np.sqrt(np.maximum(np.diag(G), 1e-300))
-    z = np.linalg.solve(G / np.outer(scale, scale), (A.T @ b) / scale) / scale
-    return z, y - Z @ z
+    return np.linalg.solve(G / np.outer(scale, scale), b / scale) / scale
 
 
 def told_apart(X: Array, w: Array, names: list[str]) -> tuple[Array, dict[str, str]]:
@@ -298,8 +345,7 @@ def told_apart(X: Array, w: Array, names: list[str]) -> tuple[Array, dict[str, s
     Directions without any signal are left out of the fit; a parameter that has a part in one is refused, and so is one
     whose variance the others inflate beyond `INFLATION`. Columns without a name are never refused.
     """
-    A = (X * w[:, :, None]).reshape(-1, X.shape[2])
-    G = A.T @ A
+    G, _ = _normal(X, None, w)
     size = np.sqrt(np.diag(G))
     silent = size < 1e-9 * max(float(size.max(initial=0.0)), 1e-300)
     scale = np.where(silent, 1.0, size)
@@ -341,8 +387,8 @@ def block_length(residual: Array, use: Array) -> int:
     return int(np.clip(longest, max(N // MOST_BLOCKS, 1), max(N // FEWEST_BLOCKS, 1)))
 
 
-def deviations(Z: Array, y: Array, counted: tuple[Array, Array, Array], block: int) -> tuple[Array, int]:
-    """Standard deviation of each parameter: bootstrap over blocks or jackknife, the larger one.
+def deviations(X: Array, y: Array, counted: tuple[Array, Array, Array], block: int) -> tuple[Array, int]:
+    """Standard deviation of each parameter θ = basis z: bootstrap over blocks or jackknife, the larger one.
 
     A block never crosses the end of a run; where there are three runs or more, each whole run is a block as well, with
     Student's t of so few, and the larger deviation counts.
@@ -356,19 +402,18 @@ def deviations(Z: Array, y: Array, counted: tuple[Array, Array, Array], block: i
         count = max(1, round(len(rows) / block))
         number[rows] = start + np.minimum(np.arange(len(rows)) * count // len(rows), count - 1)
         start += count
-    deviation = _by_blocks(Z, y, w, number, basis)
+    deviation = _by_blocks(X, y, w, number, basis)
     if len(runs) >= 3:
         few = student.ppf(0.975, len(runs) - 1) / student.ppf(0.975, max(start - 1, 1))
-        deviation = np.maximum(deviation, few * _by_blocks(Z, y, w, np.searchsorted(runs, run), basis))
+        deviation = np.maximum(deviation, few * _by_blocks(X, y, w, np.searchsorted(runs, run), basis))
     return deviation, start
 
 
-def _by_blocks(Z: Array, y: Array, w: Array, number: Array, basis: Array) -> Array:
-    A, b = Z * w[:, :, None], y * w
+def _by_blocks(X: Array, y: Array, w: Array, number: Array, basis: Array) -> Array:
     edges = np.searchsorted(number, np.arange(int(number.max()) + 2))
     parts = [slice(*edge) for edge in itertools.pairwise(edges)]
-    flat = [(A[part].reshape(-1, A.shape[2]), b[part].reshape(-1)) for part in parts]
-    G, r = np.stack([a.T @ a for a, _ in flat]), np.stack([a.T @ c for a, c in flat])
+    flat = [_normal(X[part], y[part], w[part]) for part in parts]
+    G, r = np.stack([basis.T @ one @ basis for one, _ in flat]), np.stack([basis.T @ one for _, one in flat])
     scale = np.sqrt(np.maximum(np.diag(G.sum(axis=0)), 1e-300))
     G, r, blocks = G / np.outer(scale, scale), r / scale, len(flat)
     ridge, to_theta = 1e-10 * np.eye(len(scale)), basis / scale
@@ -391,12 +436,12 @@ def line(y: Array, X: Array, use: Array, run: Array | None = None) -> tuple[Arra
     """
     size = np.sqrt(np.sum(X[use] ** 2, axis=0))
     told = size > 1e-9 * max(float(size.max(initial=0.0)), 1e-300)
-    Z, rows, weight = X[:, None, told] / size[told], y[:, None], np.ones((len(y), 1))
-    z, residual = solve(Z, rows, weight, use[:, None])
-    block = block_length(residual[use], use[use][:, None])
+    Z, rows, weight = X[:, None, told], y[:, None], np.ones((len(y), 1))
     basis = np.diag(1.0 / size[told])
+    theta, residual = solve(Z, rows, weight, use[:, None], basis)
+    block = block_length(residual[use], use[use][:, None])
     which = np.zeros(int(use.sum()), dtype=int) if run is None else run[use]
     deviation, blocks = deviations(Z[use], rows[use], (weight[use], which, basis), block)
     values, spread = np.zeros(X.shape[1]), np.full(X.shape[1], np.inf)
-    values[told], spread[told] = z / size[told], deviation
+    values[told], spread[told] = theta, deviation
     return values, spread, float(student.ppf(0.975, max(blocks - 1, 1)))

@@ -15,7 +15,7 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.errors import InvalidInput
-from palpate.tools.logs.balance import Fit, Rows, fit, thinned_rows
+from palpate.tools.logs.balance import Fit, Rows, fit, thinned_rows, with_speed
 from palpate.tools.logs.cleaning import Filter, Motion, Run, cleaned, repeats
 from palpate.tools.logs.columns import Log
 from palpate.tools.logs.model import BODY, SPEEDS, Arm, nearest_possible, pseudo_inertia
@@ -125,8 +125,9 @@ def identify(
     motion, rows, parity = _compared(log, arm, cutoff)
     paired, moved = _paired(log, motion, rows, arm, kinds)
     motion, late = _in_time(paired, arm, kinds)
-    plain = fit(thinned_rows(motion, arm), arm, kinds)
-    curve = best_curve(motion, arm, kinds)
+    timed = thinned_rows(motion, arm)
+    plain = fit(timed, arm, kinds)
+    curve = best_curve(timed, motion, arm, kinds)
     speed = curve.speed if friction == "auto" and curve.seen else None
     main = plain if speed is None else curve.fit
     chosen = speed or SPEEDS[1]
@@ -135,7 +136,7 @@ def identify(
     if rollouts and main.free.any():
         identified, judgement = _by_rollouts(paired, arm, main, chosen)
         others.append((identified, np.where(main.free, 2.0 * main.deviation, np.nan)))
-    timed = thinned_rows(motion, arm, chosen)
+    timed = with_speed(timed, motion, arm, chosen)
     left_out = leave_one_out(timed, arm, _kinds_of(main, arm))
     unused = curve.fit if curve.suspected and main is plain else None
     between = np.maximum(beyond_chance(main.values, main.deviation, *left_out), _union(plain, unused))

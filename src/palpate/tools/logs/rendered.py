@@ -250,12 +250,13 @@ def _actuator_delay(motion: Motion) -> dict[str, Quantity]:
     rate = np.concatenate([-np.gradient(one, motion.period, axis=0)[inner] for one in commands])
     number = np.concatenate([np.full(len(one[inner]), k) for k, one in enumerate(commands)])
     offsets = np.broadcast_to(np.eye(y.shape[1]), (*y.shape, y.shape[1]))
-    Z, use = np.concatenate([rate[:, :, None], offsets], axis=2), np.ones(y.shape, dtype=bool)
+    X, use = np.concatenate([rate[:, :, None], offsets], axis=2), np.ones(y.shape, dtype=bool)
+    basis = np.diag(1.0 / np.maximum(np.linalg.norm(X, axis=(0, 1)), 1e-300))
     weight = weights(y - y.mean(axis=0), use)
-    z, residual = solve(Z, y, weight, use)
+    theta, residual = solve(X, y, weight, use, basis)
     for _ in range(2):
         weight = weights(residual, use)
-        z, residual = solve(Z, y, weight, use)
-    spread, blocks = deviations(Z, y, (weight, number, np.eye(Z.shape[2])), block_length(residual, use))
+        theta, residual = solve(X, y, weight, use, basis)
+    spread, blocks = deviations(X, y, (weight, number, basis), block_length(residual, use))
     half = SAFETY * float(student.ppf(0.975, max(blocks - 1, 1))) * spread[0]
-    return {"torque delay": _quantity("torque delay", "s", z[0], half, "")}
+    return {"torque delay": _quantity("torque delay", "s", theta[0], half, "")}

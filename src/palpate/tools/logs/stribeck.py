@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from palpate.checks import Array
-from palpate.tools.logs.balance import Fit, fit, thinned_rows
+from palpate.tools.logs.balance import Fit, Rows, fit, with_speed
 from palpate.tools.logs.cleaning import Motion
 from palpate.tools.logs.model import SPEEDS, Arm
 
@@ -49,16 +49,16 @@ class Curve:
         return self.strength > SUSPECTED
 
 
-def best_curve(motion: Motion, arm: Arm, kinds: tuple[str, ...]) -> Curve:
-    """The Stribeck curve that leaves the least of a recording."""
+def best_curve(rows: Rows, motion: Motion, arm: Arm, kinds: tuple[str, ...]) -> Curve:
+    """The Stribeck curve that leaves the least of a recording, whose thinned rows are `rows`."""
     kinds = (*kinds, "stribeck")
-    tried = {speed: fit(thinned_rows(motion, arm, speed), arm, kinds) for speed in SPEEDS}
+    tried = {speed: fit(with_speed(rows, motion, arm, speed), arm, kinds) for speed in SPEEDS}
     left = {speed: float(np.nansum(2 * np.log(one.rms))) for speed, one in tried.items()}
     speed = min(left, key=lambda one: left[one])
     strength = _strength(tried[speed], arm)
     if strength <= SUSPECTED:
         return Curve(speed, tried[speed], None, strength)
-    speed, best, freed = _refined(motion, arm, kinds, speed, tried[speed])
+    speed, best, freed = _refined((rows, motion), arm, kinds, speed, tried[speed])
     return Curve(speed, best, freed, max(strength, _strength(best, arm)))
 
 
@@ -67,11 +67,13 @@ def _strength(one: Fit, arm: Arm) -> float:
     return float(np.max(np.nan_to_num(one.values[here] / one.deviation[here]), initial=0.0))
 
 
-def _refined(motion: Motion, arm: Arm, kinds: tuple[str, ...], speed: float, best: Fit) -> tuple[float, Fit, Fit]:
+def _refined(
+    recorded: tuple[Rows, Motion], arm: Arm, kinds: tuple[str, ...], speed: float, best: Fit
+) -> tuple[float, Fit, Fit]:
     """The speed after Gauss–Newton steps, its fit with the speed's error in the deviations, and the fit without it."""
     here, freed = arm.columns("stribeck"), best
     for _ in range(_STEPS):
-        rows = thinned_rows(motion, arm, speed, bent_by=best.values[here])
+        rows = with_speed(*recorded, arm, speed, best.values[here])
         best, freed = fit(rows.without_bend(), arm, kinds), fit(rows, arm, kinds)
         step = _common(freed.bend, freed.bend_deviation)
         if abs(step) < 0.01 * speed:
