@@ -25,7 +25,7 @@ INFLATION = (
 )
 QUIET = 0.01  # rad/s: below, a joint may stick, and its row is left out
 PIECE = 1 << 13  # rows whose columns are held at once, besides those that are kept
-MOST_ROWS = 40_000  # that are compared
+MOST_ROWS = 24_000  # that are compared
 RESAMPLES = 300
 _STRETCH = 1 << 11  # rows that are weighted at once
 FEWEST_BLOCKS, MOST_BLOCKS = 12, 80
@@ -271,8 +271,8 @@ def fit(rows: Rows, arm: Arm, kinds: tuple[str, ...], *, intervals: bool = True)
         return _standing(rows, arm, wanted)
     y = rows.y - rows.X @ np.where(wanted, 0.0, arm.nominal)
     weight = weights(y, rows.use)
-    X = np.concatenate([rows.X[:, :, wanted], rows.sag, rows.bend, -rows.rate[:, :, None]], axis=2)
-    unnamed = [""] * (rows.sag.shape[2] + rows.bend.shape[2] + 1)
+    X = _chosen_columns(rows, chosen)
+    unnamed = [""] * (X.shape[2] - len(chosen))
     basis, refused = told_apart(X, weight * rows.use, [*(arm.names[k] for k in chosen), *unnamed])
     theta, residual = solve(X, y, weight, rows.use, basis)
     for _ in range(2):
@@ -290,6 +290,17 @@ def fit(rows: Rows, arm: Arm, kinds: tuple[str, ...], *, intervals: bool = True)
     return Fit(values, np.where(free, spread, np.nan), free, float(theta[-1]), float(deviation[-1]), refused,
                np.where(rows.use, residual, np.nan), block, blocks,
                theta[sag], deviation[sag], theta[bend], deviation[bend])  # fmt: skip
+
+
+def _chosen_columns(rows: Rows, chosen: Array) -> Array:
+    """Columns of some parameters, of what rows have besides, and of the time shift; column by column, as X is large."""
+    more = rows.sag.shape[2], rows.bend.shape[2]
+    X = np.empty((*rows.y.shape, len(chosen) + sum(more) + 1))
+    for k, column in enumerate(chosen):
+        X[:, :, k] = rows.X[:, :, column]
+    sag = len(chosen) + more[0]
+    X[:, :, len(chosen) : sag], X[:, :, sag:-1], X[:, :, -1] = rows.sag, rows.bend, -rows.rate
+    return X
 
 
 def _standing(rows: Rows, arm: Arm, wanted: Array) -> Fit:

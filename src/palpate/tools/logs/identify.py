@@ -122,8 +122,7 @@ def identify(
     Raises:
         InvalidInput: the torques contradict the model's in sign, unit or gear, so that nothing can be fitted.
     """
-    motion, rows, parity = _compared(log, arm, cutoff)
-    paired, moved = _paired(log, motion, rows, arm, kinds)
+    paired, moved, parity, attenuation = _compared(log, arm, cutoff, kinds)
     motion, late = _in_time(paired, arm, kinds)
     timed = thinned_rows(motion, arm)
     plain = fit(timed, arm, kinds)
@@ -141,8 +140,8 @@ def identify(
     unused = curve.fit if curve.suspected and main is plain else None
     between = np.maximum(beyond_chance(main.values, main.deviation, *left_out), _union(plain, unused))
     moved_by, yielding = _yielding(motion, arm, main, chosen)
-    reversals = _reversals(arm, main, motion, chosen)
-    quantities = _quantities(arm, main, (others, np.maximum(between, yielding), moved_by), rows, reversals)
+    of_rows = attenuation, _reversals(arm, main, motion, chosen)
+    quantities = _quantities(arm, main, (others, np.maximum(between, yielding), moved_by), of_rows)
     quantities |= _not_lighter_than_nothing(arm, main, timed, quantities)
     identified = possible(arm, identified, main)
     shift = _interval("shift", "s", late + main.shift, SAFETY * main.t95 * main.shift_deviation, 0.0)
@@ -159,14 +158,16 @@ def identify(
     )  # fmt: skip
 
 
-def _compared(log: Log, arm: Arm, cutoff: float | None) -> tuple[Motion, Rows, Parity]:
-    """The cleaned motion, its rows and their parity with the model."""
+def _compared(
+    log: Log, arm: Arm, cutoff: float | None, kinds: tuple[str, ...]
+) -> tuple[Motion, list[str], Parity, Array]:
+    """The cleaned motion in its best pairing, a sentence on that, its parity with the model, and its attenuation."""
     motion = with_contact(cleaned(log, cutoff), arm, log)
     rows = thinned_rows(motion, arm)
     parity = parity_of(rows, motion, arm)
     if parity.contradiction:
         raise InvalidInput(parity.contradiction, hint="say columns, unit and sign in the map: columns, unit, scale")
-    return motion, rows, parity
+    return *_paired(log, motion, rows, arm, kinds), parity, _attenuation(rows)
 
 
 def without_the_arms_errors(loaded: Identification, bare: Identification, source: str) -> Identification:
@@ -305,11 +306,9 @@ def _quantities(
     arm: Arm,
     main: Fit,
     spread: tuple[list[tuple[Array, Array]], Array, Array],
-    rows: Rows,
-    reversals: dict[str, Array],
+    of_rows: tuple[Array, dict[str, Array]],
 ) -> dict[str, Quantity]:
-    others, between, moved_by = spread
-    attenuation = _attenuation(rows)
+    (others, between, moved_by), (attenuation, reversals) = spread, of_rows
     quantities = {}
     for k, (name, unit) in enumerate(zip(arm.names, arm.units)):
         if name in main.refused:

@@ -160,6 +160,7 @@ def _blocks(path: Path, layout: _Layout, growing: Growing, progress: Progress) -
             growing.add(columns)
             done = min(total, done + _BLOCK)
             progress(done, total)
+    pa.default_memory_pool().release_unused()
     return texts
 
 

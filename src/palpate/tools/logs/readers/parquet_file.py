@@ -39,6 +39,7 @@ def read(path: Path, wanted: Collection[str] | None, progress: Progress) -> Tabl
                 progress(done, total)
     except (pa.ArrowException, OSError) as error:
         raise FileError(f"cannot read {path}: {' '.join(str(error).split())[:300]}") from error
+    pa.default_memory_pool().release_unused()
     refuse_empty(str(path), total)
     numbers, begins = columns.growing.ended() if columns.growing is not None else ({}, ((0, 0),))
     notes = tuple(f"column {name!r} holds no numbers" for name in columns.left)
