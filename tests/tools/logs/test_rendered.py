@@ -14,6 +14,7 @@ from palpate.cli.main import main
 from palpate.scenario.robot import build_robot
 from palpate.tools.logs.cleaning import cleaned
 from palpate.tools.logs.columns import Log, load_log
+from palpate.tools.logs.page import _figure
 from palpate.tools.logs.rendered import Rendered, _impedance, rendered_of
 from palpate.tools.logs.timeline import Course, happenings, predict_run
 
@@ -93,6 +94,18 @@ def test_a_page_draws_the_log_over_the_run_with_a_ghost(tmp_path: Path, capsys: 
     assert "ghost" in page
     assert "first contact" in page
     assert "Rendered stiffness x" in capsys.readouterr().out
+
+
+def test_what_does_not_move_is_drawn_flat() -> None:
+    """A joint that rounding moves by 1e-13 rad beside one that moves by 2 rad, and a figure of which nothing moves."""
+    time = np.linspace(0.0, 1.0, 50)
+    moves, stands = np.sin(20 * time), 1e-13 * np.cos(40 * time)
+    both = np.column_stack([moves, stands])
+    panels = _figure("q", "Joint positions", "rad", time, (both, both), ("a", "b"), "model").panels
+    assert panels[1].least == panels[0].least == pytest.approx(0.01 * np.ptp(moves))
+    still = np.column_stack([stands, stands])
+    panels = _figure("q", "Joint positions", "rad", time, (still, still), ("a", "b"), "model").panels
+    assert panels[0].least == 1e-8
 
 
 def test_a_log_without_a_wrench_says_so() -> None:
