@@ -30,7 +30,7 @@ def read(path: Path, wanted: Collection[str] | None, progress: Progress) -> Tabl
     from pyarrow import parquet
 
     try:
-        with parquet.ParquetFile(path, buffer_size=1 << 20) as file:  # else a whole column of a row group is held
+        with parquet.ParquetFile(path, **_BOUNDED) as file:
             fields = list(file.schema_arrow)
             columns, total, done = _Columns(wanted), file.metadata.num_rows, 0
             for batch in file.iter_batches(65536, columns=[f.name for f in fields if columns.takes(f)]):
@@ -44,6 +44,10 @@ def read(path: Path, wanted: Collection[str] | None, progress: Progress) -> Tabl
     numbers, begins = columns.growing.ended() if columns.growing is not None else ({}, ((0, 0),))
     notes = tuple(f"column {name!r} holds no numbers" for name in columns.left)
     return Table(str(path), "parquet", (Stream("", numbers, begins=begins),), (*columns.room.notes(), *notes))
+
+
+# Else whole row groups are held, which may be the whole file, and the last one still while the next is read.
+_BOUNDED: dict[str, Any] = {"buffer_size": 1 << 20, "pre_buffer": False}
 
 
 class _Columns:
