@@ -10,7 +10,10 @@ import pytest
 from tests.tools.logs.coverage import KINDS, STRUCTURAL, Count, Interval, count, counted, main, table
 
 # What is asked of every class of truth: the largest share of refusals.
-REFUSED = {"right": 0.1, "stribeck": 0.5, "stribeck-auto": 0.5, "elastic": 0.5, "rendered": 0.1}
+REFUSED = {"right": 0.1, "stribeck": 0.5, "stribeck-auto": 0.1, "elastic": 0.5, "rendered": 0.1}
+# Asked for less: a wall of 25 kN/m yields by a quarter of a millimetre, which the noise drowns; of the mass most is the
+# allowance for joints that yield.
+MORE_REFUSED, WIDER = {"environment stiffness": 0.2}, {"mass": 5.0}
 
 
 @pytest.mark.parametrize("kind", ["right", "stribeck", "stribeck-auto", "elastic"])
@@ -29,9 +32,9 @@ def test_intervals_hold_in_93_of_100_recordings(kind: str) -> None:
         if name in STRUCTURAL:
             continue
         assert one.share >= 0.93, (name, one)
-        assert one.refusals <= REFUSED[kind], (name, one)
-        if kind == "right":  # of the mass most is the allowance for joints that yield
-            assert one.width <= (5.0 if name == "mass" else 3.0), (name, one)
+        assert one.refusals <= MORE_REFUSED.get(name, REFUSED[kind]), (name, one)
+        if kind == "right":
+            assert one.width <= WIDER.get(name, 3.0), (name, one)
 
 
 def test_counts_tell_shares_of_what_was_given_and_the_median_width() -> None:

@@ -313,7 +313,7 @@ def test_of_a_long_recording_stretches_are_kept_to_the_last_digit(
     assert stream.numbers[-1] >= 6040 - 8 * 50
     for name, values in stream.columns.items():
         np.testing.assert_array_equal(values, whole[name][stream.numbers])
-    assert any("of 6040 rows stretches of 50 are kept, every 8th one" in note for note in table.notes)
+    assert any("of 6040 rows one stretch of 50 in 8 is kept" in note for note in table.notes)
     log = load_log(path, robot, mapped)
     motion = cleaned(log)
     assert len(motion.runs) == len(log.starts) + 1 == len(stream.begins)

@@ -169,16 +169,12 @@ class Room:
 
     def notes(self) -> tuple[str, ...]:
         """A sentence where a recording is too long to be kept whole; to be asked before the columns are taken."""
-        rows = [one for one in self.growing if one.every > 1]
         return tuple(
-            f"of {one.rows} rows stretches of {STRETCH} are kept, every {one.every}{_th(one.every)} one: all of them"
-            f" take more than {KEPT_BYTES >> 20} MiB"
-            for one in rows
+            f"of {one.rows} rows one stretch of {STRETCH} in {one.every} is kept: the whole takes more than"
+            f" {KEPT_BYTES >> 20} MiB"
+            for one in self.growing
+            if one.every > 1
         )
-
-
-def _th(number: int) -> str:
-    return "nd" if number == 2 else "th"
 
 
 def refuse_too_much(path: str, size: int) -> None:
