@@ -11,8 +11,8 @@ from tests.tools.logs.coverage import KINDS, STRUCTURAL, Count, Interval, count,
 
 # What is asked of every class of truth: the largest share of refusals.
 REFUSED = {"right": 0.1, "stribeck": 0.5, "stribeck-auto": 0.1, "elastic": 0.5, "rendered": 0.1}
-# Asked for less: a wall of 25 kN/m yields by a quarter of a millimetre, which the noise drowns; of the mass most is the
-# allowance for joints that yield.
+# Asked for less: a stiff wall yields by a quarter of a millimetre in one touch; of the mass most is the allowance for
+# joints that yield.
 MORE_REFUSED, WIDER = {"environment stiffness": 0.2}, {"mass": 5.0}
 
 
