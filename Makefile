@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 # Hundreds of tests start a command: each would compile every module anew if Python kept no bytecode.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-core test-tools core-alone slow driver-table forecast false-alarms cluster-memory lint bench bench-sweep export-matrix hostile-exports boundscheck fuzz fuzz-folders kills mutants docs site-check words gallery wheel packages floors next impacts corpus clean clean-cache
+.PHONY: demo test test-core test-tools core-alone slow driver-table forecast false-alarms log-coverage cluster-memory lint bench bench-sweep export-matrix hostile-exports boundscheck fuzz fuzz-folders kills mutants docs site-check words gallery wheel packages floors next impacts corpus clean clean-cache
 
 $(VENV)/.created:
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' || \
@@ -118,6 +118,15 @@ fuzz-folders: $(VENV)/.installed-dev
 # Two hundred random legal variations of the shipped scenarios, none of which may be warned of; a minute.
 false-alarms: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -m slow tests/run/test_promise.py
+
+# How often the intervals of palpate log hold: a hundred recordings of each kind, drawn by lot; some minutes. Goes on
+# where it was cut short; SEEDS=5000:5100 counts others.
+log-coverage: $(VENV)/.installed-dev
+	mkdir -p build/log-coverage
+	for kind in right stribeck stribeck-auto elastic rendered; do \
+	  $(BIN)/python -m tests.tools.logs.coverage --kind $$kind --seeds $(or $(SEEDS),5000:5100) \
+	    --out build/log-coverage/$$kind.jsonl || exit 1; \
+	done
 
 # A hundred thousand trivial runs on two Dask workers: the memory of driver and workers; minutes.
 cluster-memory: $(VENV)/.installed-dev

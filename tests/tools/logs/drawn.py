@@ -1,6 +1,7 @@
 """Recordings of arms drawn by lot: body, friction, rotors, motion, rate and noise differ from seed to seed.
 
-Seeds below 320 were looked at while intervals were designed (docs/decisions/0029-logs.md); those from 1000 on judge.
+Seeds below 320 and from 2000 to 2099 were looked at while intervals were designed; those from 5000 on judge
+(docs/decisions/0029-logs.md).
 """
 
 from __future__ import annotations

@@ -107,9 +107,38 @@ def test_a_stribeck_effect_is_found_and_none_is_invented(arm: Arm, told: Identif
     theta[arm.columns("stribeck")] = 1.5
     found = identify(recording(arm, theta, 0), arm, rollouts=False)
     assert told.stribeck is None
-    assert found.stribeck == pytest.approx(0.05, rel=0.15)
+    assert found.stribeck == pytest.approx(0.05, rel=0.05)
     q = found.quantities["stribeck joint1"]
     assert q.low < 1.5 < q.high
+
+
+def test_the_columns_of_stribeck_speeds_are_the_slopes_of_the_friction_curve(arm: Arm) -> None:
+    V, strength, speed, step = (
+        np.linspace(-0.3, 0.3, 40).repeat(3).reshape(-1, 3),
+        np.array([1.0, 0.5, 2.0]),
+        0.06,
+        1e-6,
+    )
+    theta = np.zeros(len(arm.names))
+    theta[arm.columns("stribeck")] = strength
+    state = np.tile(arm.robot.home, (len(V), 1)), V, np.zeros_like(V)
+    there, back = (arm.regressor(*state, speed + side * step) @ theta for side in (1, -1))
+    bend = arm.bend(V, speed, strength)
+    np.testing.assert_allclose(bend.sum(axis=2), (there - back) / (2 * step), atol=1e-7)
+    assert not bend[:, ~np.eye(3, dtype=bool)].any()
+
+
+def test_intervals_hold_the_error_of_the_stribeck_speed(arm: Arm) -> None:
+    """Speeds of 0.045 to 0.055 rad/s of the three joints, which one common speed of the fit cannot all be."""
+    theta, speeds = truth(arm), np.array([0.045, 0.05, 0.055])
+    theta[arm.columns("stribeck")] = 1.5
+    log = recording(arm, theta, 0)
+    assert log.v is not None
+    noisy = log.torque + (arm.bend(log.v, 0.05, np.full(3, 1.5)) @ (speeds - 0.05))
+    told = identify(replace(log, tau=noisy), arm, rollouts=False).quantities
+    for kind in ("stribeck", "coulomb"):
+        for joint, true in zip(arm.robot.dof_names, theta[arm.columns(kind)]):
+            assert told[f"{kind} {joint}"].low < true < told[f"{kind} {joint}"].high
 
 
 @pytest.mark.parametrize(("factor", "word"), [(-1.0, "sign"), (1000.0, "unit")])
@@ -139,13 +168,13 @@ def test_a_long_recording_is_compared_piece_by_piece(arm: Arm, monkeypatch: pyte
     motion = cleaned(recording(arm, truth(arm), 0, Faults(steps=(2e-3, 2e-3)), duration=16.0))
     load, largest = np.ones(10), []
     whole = balance.rows_of(motion, arm, carrying=load, every=6)
-    regressor = arm.regressor
+    columns = arm.load_columns
 
     def counting(self: Arm, Q: np.ndarray, *rest: Any) -> np.ndarray:
         largest.append(len(Q))
-        return regressor(Q, *rest)
+        return columns(Q, *rest)
 
-    monkeypatch.setattr(Arm, "regressor", counting)
+    monkeypatch.setattr(Arm, "load_columns", counting)
     monkeypatch.setattr(balance, "PIECE", 600)
     cut = balance.rows_of(motion, arm, carrying=load, every=6)
     assert len(largest) > 10
@@ -183,6 +212,18 @@ def test_a_body_that_is_not_there_is_named() -> None:
     told = identify(log, panda, rollouts=False)
     assert told.quantities["mass"].low < -0.73 < told.quantities["mass"].high
     assert any("hand (0.73 kg) is not" in text for text in told.remarks)
+
+
+def test_a_load_lighter_than_nothing_is_the_models_error_and_nothing_stays_inside(arm: Arm) -> None:
+    """The model is 0.3 kg too heavy at the flange; as much to the other side is as likely."""
+    theta = truth(arm)
+    theta[:10] = -load_of(0.3, np.array([0.0, 0.02, 0.03]), np.diag([1e-3, 1e-3, 5e-4]))
+    told = identify(recording(arm, theta, 3), arm, rollouts=False)
+    mass = told.quantities["mass"]
+    assert mass.value == pytest.approx(-0.3, abs=0.03)
+    assert mass.low < -0.55
+    assert 0.0 < mass.high < 0.05
+    assert any("lighter than nothing" in text for text in told.remarks)
 
 
 def test_the_block_bootstrap_covers_a_line_with_correlated_noise() -> None:

@@ -12,10 +12,10 @@ import pytest
 import palpate as pp
 from palpate.cli.main import main
 from palpate.errors import FileError, InvalidInput, TooLarge, UnknownName
-from palpate.tools.logs import table as tables
 from palpate.tools.logs.cleaning import cleaned
-from palpate.tools.logs.columns import load_log, load_map, write_template
-from palpate.tools.logs.readers import csv_file, read_table
+from palpate.tools.logs.columns import _onto, load_log, load_map, write_template
+from palpate.tools.logs.readers import csv_file, read_table, table as tables
+from palpate.tools.logs.readers.messages import Topic
 from palpate.trace import Channel, Outcome, Trace
 
 ROWS = 60
@@ -286,7 +286,77 @@ def test_unknown_and_missing_files_are_refused(tmp_path: Path) -> None:
 def test_columns_that_do_not_fit_the_memory_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "MOST_BYTES", 1000)
     with pytest.raises(TooLarge, match="fewer columns"):
-        read_table(write_csv(tmp_path / "a.csv", columns()))
+        read_table(write_mat(tmp_path / "a.mat"))
+
+
+@pytest.fixture
+def little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stretches of 50 rows, and room for 20 of seven columns."""
+    monkeypatch.setattr(tables, "STRETCH", 50)
+    monkeypatch.setattr(tables, "KEPT_BYTES", 20 * 50 * 7 * 8)
+
+
+def numbered(rows: int) -> dict[str, np.ndarray]:
+    """A recording whose every number tells its row."""
+    row = np.arange(rows)
+    wave = {"q": np.sin(0.01 * row), "v": 2.5 * np.cos(0.01 * row), "u": 1e-6 * row}
+    return {"t": 0.004 * row, **{f"{n}{k}": (k + 1) * values for n, values in wave.items() for k in range(2)}}
+
+
+def test_of_a_long_recording_stretches_are_kept_to_the_last_digit(
+    tmp_path: Path, little_memory: None, mapped: Path, robot: pp.Robot
+) -> None:
+    whole, path = numbered(6040), tmp_path / "a.csv"
+    table = read_table(write_csv(path, whole))
+    stream = table.streams[0]
+    assert 10 * 50 <= len(stream) <= 20 * 50
+    assert stream.numbers[-1] >= 6040 - 8 * 50
+    for name, values in stream.columns.items():
+        np.testing.assert_array_equal(values, whole[name][stream.numbers])
+    assert any("of 6040 rows one stretch of 50 in 8 is kept" in note for note in table.notes)
+    log = load_log(path, robot, mapped)
+    motion = cleaned(log)
+    assert len(motion.runs) == len(log.starts) + 1 == len(stream.begins)
+    assert motion.counts["gaps"] == 0
+    mapped.write_text(MAP.replace('column = "t"\nunit = "s"', "rate = 250").replace('N·m"', 'N·m"\nrows = "next"'))
+    moved = load_log(path, robot, mapped)
+    np.testing.assert_allclose(moved.time, log.time, atol=1e-12)
+    last = np.array([*moved.starts, len(moved.time)]) - 1
+    inner = np.delete(np.arange(len(moved.time)), last)
+    assert moved.tau is not None
+    assert np.isnan(moved.tau[last]).all()
+    np.testing.assert_array_equal(moved.tau[inner, 0], whole["u0"][stream.numbers[inner] + 1])
+
+
+def test_of_a_recording_that_fits_every_row_is_kept(tmp_path: Path, little_memory: None) -> None:
+    whole = numbered(990)
+    table = read_table(write_csv(tmp_path / "a.csv", whole))
+    assert table.streams[0].begins == ((0, 0),)
+    assert not table.notes
+    for name, (_, values) in table.columns.items():
+        np.testing.assert_array_equal(values, whole[name])
+
+
+def test_the_memory_is_shared_and_what_lies_between_stretches_is_no_number(
+    tmp_path: Path, little_memory: None, robot: pp.Robot
+) -> None:
+    """Two topics of other rates: torques are there only where both were kept."""
+    room = tables.Room()
+    topics = [Topic(name, room, None) for name in ("state", "torque")]
+    for k in range(6000):
+        stamp = {"header": {"stamp": {"sec": k // 250, "nanosec": k % 250 * 4_000_000}}}
+        topics[0].add(stamp | {f"{n}{j}": np.sin(0.01 * k + j) for n in "qv" for j in range(2)}, 0.0)
+        if k % 3 == 0:
+            topics[1].add(stamp | {f"u{j}": 0.004 * k for j in range(2)}, 0.0)
+    assert sum(one.bytes for one in room.growing) <= tables.KEPT_BYTES
+    streams = [stream for topic in topics for stream in topic.streams()]
+    table = tables.Table("a", "mcap", tuple(streams))
+    main = streams[0]
+    there = _onto(table, (main, streams[1]), streams[1].columns["torque.u0"], "tau")
+    known = np.isfinite(there)
+    assert 0.1 < known.mean() < 0.9
+    assert main.stamp is not None
+    np.testing.assert_allclose(there[known], main.stamp[known], atol=1e-9)
 
 
 def test_only_the_columns_of_the_map_are_kept(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from palpate.cli.main import main
 from palpate.scenario.robot import build_robot
 from palpate.tools.logs.cleaning import cleaned
 from palpate.tools.logs.columns import Log, load_log
+from palpate.tools.logs.page import _figure
 from palpate.tools.logs.rendered import Rendered, _impedance, rendered_of
 from palpate.tools.logs.timeline import Course, happenings, predict_run
 
@@ -39,13 +40,13 @@ def pushed(delay: int = 0) -> tuple[pp.Scenario, pp.Trace]:
     return scenario, pp.simulate(scenario)
 
 
-def told(delay: int, folder: Path, noise: float = 0.0, seed: int = 0) -> Rendered:
+def told(delay: int, folder: Path, noise: float = 0.0) -> Rendered:
     scenario, trace = pushed(delay)
     trace.save(folder / "t.parquet")
     robot = build_robot(scenario.robot)
     log = load_log(folder / "t.parquet", robot)
     assert log.wrench is not None
-    log = replace(log, wrench=log.wrench + noise * np.random.default_rng(seed).normal(size=log.wrench.shape))
+    log = replace(log, wrench=log.wrench + noise * np.random.default_rng(0).normal(size=log.wrench.shape))
     return rendered_of(log, robot, scenario, cleaned(log))
 
 
@@ -65,17 +66,6 @@ def test_a_driver_that_is_late_takes_damping_away_and_the_delay_is_told(tmp_path
         assert more == pytest.approx(2e-3, abs=1e-4)
         assert late[f"damping {axis}"].value < early[f"damping {axis}"].value
     assert late["torque delay"].value == pytest.approx(2e-3, abs=1e-5)
-
-
-@pytest.mark.slow
-def test_intervals_of_the_stiffness_hold_in_95_of_100_seeds(tmp_path: Path) -> None:
-    inside = {f"{kind} {axis}": 0 for kind in ("stiffness", "damping") for axis in "xyz"}
-    clean = told(0, tmp_path).quantities
-    for seed in range(100):
-        q = told(0, tmp_path, 1.0, seed).quantities
-        for name in inside:
-            inside[name] += not q[name].reason and q[name].low <= clean[name].value <= q[name].high
-    assert min(inside.values()) >= 93, inside
 
 
 def test_the_wall_of_a_run_is_inside_its_interval_and_events_stand_beside_each_other(tmp_path: Path) -> None:
@@ -104,6 +94,18 @@ def test_a_page_draws_the_log_over_the_run_with_a_ghost(tmp_path: Path, capsys: 
     assert "ghost" in page
     assert "first contact" in page
     assert "Rendered stiffness x" in capsys.readouterr().out
+
+
+def test_what_does_not_move_is_drawn_flat() -> None:
+    """A joint that rounding moves by 1e-13 rad beside one that moves by 2 rad, and a figure of which nothing moves."""
+    time = np.linspace(0.0, 1.0, 50)
+    moves, stands = np.sin(20 * time), 1e-13 * np.cos(40 * time)
+    both = np.column_stack([moves, stands])
+    panels = _figure("q", "Joint positions", "rad", time, (both, both), ("a", "b"), "model").panels
+    assert panels[1].least == panels[0].least == pytest.approx(0.01 * np.ptp(moves))
+    still = np.column_stack([stands, stands])
+    panels = _figure("q", "Joint positions", "rad", time, (still, still), ("a", "b"), "model").panels
+    assert panels[0].least == 1e-8
 
 
 def test_a_log_without_a_wrench_says_so() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from scipy.interpolate import CubicSpline
@@ -20,11 +20,14 @@ from palpate.errors import InvalidInput
 from palpate.tools.logs.cleaning import Filter, Motion
 from palpate.tools.logs.model import Arm, load_regressor
 
-INFLATION = 200.0  # of a variance by other columns, from which on they cannot be told apart
+INFLATION = (
+    1e4  # of a variance by other columns, from which on 1 % of a column is its own, which a model may well err by
+)
 QUIET = 0.01  # rad/s: below, a joint may stick, and its row is left out
-PIECE = 1 << 15  # rows whose columns are held at once
-MOST_ROWS = 40_000  # that are compared
+PIECE = 1 << 13  # rows whose columns are held at once, besides those that are kept
+MOST_ROWS = 24_000  # that are compared
 RESAMPLES = 300
+_STRETCH = 1 << 11  # rows that are weighted at once
 FEWEST_BLOCKS, MOST_BLOCKS = 12, 80
 
 
@@ -40,6 +43,7 @@ class Rows:
         run: number of the run of each row.
         speed: filtered joint speeds, (N, n).
         sag: columns of joint compliances, (N, n, n), or (N, n, 0) where they were not asked for.
+        bend: columns of the joints' Stribeck speeds, (N, n, n), or (N, n, 0) where they were not asked for.
     """
 
     y: Array
@@ -49,10 +53,15 @@ class Rows:
     run: Array
     speed: Array
     sag: Array
+    bend: Array
 
     def part(self, rows: Array) -> Rows:
         """Some of the rows."""
         return Rows(*(getattr(self, one.name)[rows] for one in fields(self)))
+
+    def without_bend(self) -> Rows:
+        """The rows without the columns of the Stribeck speeds."""
+        return replace(self, bend=self.bend[:, :, :0])
 
 
 def rows_of(
@@ -62,6 +71,7 @@ def rows_of(
     low_pass: Filter | None = None,
     *,
     carrying: Array | None = None,
+    bent_by: Array | None = None,
     every: int = 1,
 ) -> Rows:
     """The rows of a motion.
@@ -71,31 +81,79 @@ def rows_of(
         stribeck: v_s, rad/s.
         low_pass: the motion's own filter if not given.
         carrying: a load; with it columns of the joints' compliances come too.
+        bent_by: each joint's Stribeck torque, N·m; with it columns of the Stribeck speeds come too.
         every: of so many filtered rows one is kept.
     """
     chosen = low_pass or motion.filter
-    parts = []
-    for number, run in enumerate(motion.runs):
-        V = chosen(run.v) if len(run.time) >= 3 * chosen.edge + 8 else np.empty(0)
-        if not len(V):
-            continue
-        A, rate = np.gradient(V, motion.period, axis=0), np.gradient(chosen(run.torque), motion.period, axis=0)
-        use = _moving(V, max(1, int(0.25 / (chosen.cutoff * motion.period))))
-        smooth = carrying is not None and len(V) > 12 * chosen.edge  # the sag is smoothed with a third of the cutoff
-        edge = 3 * chosen.edge if smooth else chosen.edge
-        for whole, kept in pieces(len(V), chosen, every, edge):
-            state = run.q[whole], V[whole], A[whole]
-            y = chosen(run.torque[whole] - arm.rigid(*state))[kept]
-            X = chosen(arm.regressor(*state, stribeck))[kept]
-            sag = np.empty((*y.shape, 0)) if carrying is None else chosen(_sag(arm, state, carrying, chosen))[kept]
-            told = np.full(len(y), number)
-            parts.append(Rows(y, X, rate[whole][kept], use[whole][kept], told, V[whole][kept], sag))
-    if not parts:
+    smooth = 3 * chosen.edge if carrying is not None else chosen.edge  # the sag is smoothed with a third of the cutoff
+    runs = [run for run in motion.runs if len(run.time) >= 3 * chosen.edge + 8]
+    edges = [smooth if len(run.time) > 12 * chosen.edge else chosen.edge for run in runs]
+    parts = [list(pieces(len(run.time), chosen, every, edge)) for run, edge in zip(runs, edges)]
+    count = sum(len(kept) for part in parts for _, kept in part)
+    if not count:
         raise InvalidInput(
             f"every run of the recording is shorter than the filter of {chosen.cutoff:.3g} Hz needs",
             hint="record longer, or give a higher --cutoff",
         )
-    return Rows(*(np.concatenate([getattr(part, one.name) for part in parts]) for one in fields(Rows)))
+    rows = _empty_rows(count, arm, carrying is not None, bent_by is not None)
+    first = 0
+    for run, part in zip(runs, parts):
+        V = chosen(run.v)
+        A, rate = np.gradient(V, motion.period, axis=0), np.gradient(chosen(run.torque), motion.period, axis=0)
+        use = _moving(V, max(1, int(0.25 / (chosen.cutoff * motion.period))))
+        number = next(k for k, one in enumerate(motion.runs) if one is run)
+        for whole, kept in part:
+            to = slice(first, first + len(kept))
+            first = to.stop
+            state = run.q[whole], V[whole], A[whole]
+            rows.y[to] = chosen(run.torque[whole] - arm.rigid(*state))[kept]
+            load, joint = chosen(arm.load_columns(*state))[kept], chosen(arm.joint_columns(*state[1:], stribeck))[kept]
+            rows.X[to] = arm.spread_out(load, joint)
+            rows.rate[to], rows.use[to], rows.speed[to] = rate[whole][kept], use[whole][kept], V[whole][kept]
+            rows.run[to] = number
+            if carrying is not None:
+                rows.sag[to] = chosen(_sag(arm, state, carrying, chosen))[kept]
+            if bent_by is not None:
+                rows.bend[to] = chosen(arm.bend(V[whole], stribeck, bent_by))[kept]
+    return rows
+
+
+def _empty_rows(count: int, arm: Arm, with_sag: bool, with_bend: bool) -> Rows:
+    n = arm.robot.nv
+    sizes = [(n,), (n, len(arm.names)), (n,), (n,), (), (n,), (n, n * with_sag), (n, n * with_bend)]
+    kinds = [float, float, float, bool, int, float, float, float]
+    return Rows(*(np.zeros((count, *size), dtype=kind) for size, kind in zip(sizes, kinds)))
+
+
+def with_speed(rows: Rows, motion: Motion, arm: Arm, stribeck: float, bent_by: Array | None = None) -> Rows:
+    """Thinned rows of a motion's own filter with the columns of another Stribeck speed; see `rows_of`."""
+    chosen, every, X = motion.filter, thinning(motion, motion.filter), rows.X.copy()
+    here, first, joint = arm.columns("stribeck").start, 0, np.arange(arm.robot.nv)
+    bend = np.zeros((*rows.y.shape, 0 if bent_by is None else arm.robot.nv))
+    for run in motion.runs:
+        V = chosen(run.v) if len(run.time) >= 3 * chosen.edge + 8 else np.empty(0)
+        for whole, kept in pieces(len(V), chosen, every) if len(V) else ():
+            to = slice(first, first + len(kept))
+            first = to.stop
+            X[to, joint, here + joint] = chosen(arm.falling(V[whole], stribeck))[kept]
+            if bent_by is not None:
+                bend[to] = chosen(arm.bend(V[whole], stribeck, bent_by))[kept]
+    return replace(rows, X=X, bend=bend)
+
+
+def thinned_rows(
+    motion: Motion,
+    arm: Arm,
+    speed: float = 0.05,
+    low_pass: Filter | None = None,
+    *,
+    carrying: Array | None = None,
+    bent_by: Array | None = None,
+) -> Rows:
+    """Rows at four times the filter's cutoff or more, which tell all there is; of a long recording at most so many."""
+    chosen = low_pass or motion.filter
+    every = thinning(motion, chosen)
+    return rows_of(motion, arm, speed, chosen, carrying=carrying, bent_by=bent_by, every=every)
 
 
 def _moving(V: Array, reach: int) -> Array:
@@ -173,6 +231,7 @@ class Fit:
         block: rows of a block.
         blocks: how many.
         compliance: of each joint, rad/(N·m), and its deviation; empty where it was not asked for.
+        bend: correction of each joint's Stribeck speed, rad/s, and its deviation; empty where it was not asked for.
     """
 
     values: Array
@@ -186,6 +245,8 @@ class Fit:
     blocks: int
     compliance: Array
     compliance_deviation: Array
+    bend: Array
+    bend_deviation: Array
 
     @property
     def rms(self) -> Array:
@@ -209,53 +270,84 @@ def fit(rows: Rows, arm: Arm, kinds: tuple[str, ...], *, intervals: bool = True)
     if not rows.use.any():
         return _standing(rows, arm, wanted)
     y = rows.y - rows.X @ np.where(wanted, 0.0, arm.nominal)
-    weight = _weights(y, rows.use)
-    X = np.concatenate([rows.X[:, :, wanted], rows.sag, -rows.rate[:, :, None]], axis=2)
-    unnamed = [""] * (rows.sag.shape[2] + 1)
+    weight = weights(y, rows.use)
+    X = _chosen_columns(rows, chosen)
+    unnamed = [""] * (X.shape[2] - len(chosen))
     basis, refused = told_apart(X, weight * rows.use, [*(arm.names[k] for k in chosen), *unnamed])
-    Z = X @ basis
-    z, residual = solve(Z, y, weight, rows.use)
+    theta, residual = solve(X, y, weight, rows.use, basis)
     for _ in range(2):
-        weight = _weights(residual, rows.use)
-        z, residual = solve(Z, y, weight, rows.use)
+        weight = weights(residual, rows.use)
+        theta, residual = solve(X, y, weight, rows.use, basis)
     block = block_length(residual, rows.use)
-    theta = basis @ z
     deviation, blocks = theta * np.nan, 1
     if intervals:
-        deviation, blocks = deviations(Z, y, (weight * rows.use, rows.run, basis), block)
+        deviation, blocks = deviations(X, y, (weight * rows.use, rows.run, basis), block)
     values, spread, free = arm.nominal.copy(), np.full(len(wanted), np.nan), wanted.copy()
     values[chosen], spread[chosen] = theta[: len(chosen)], deviation[: len(chosen)]
     free[[k for k in chosen if arm.names[k] in refused]] = False
+    sag = slice(len(chosen), len(chosen) + rows.sag.shape[2])
+    bend = slice(sag.stop, len(theta) - 1)
     return Fit(values, np.where(free, spread, np.nan), free, float(theta[-1]), float(deviation[-1]), refused,
                np.where(rows.use, residual, np.nan), block, blocks,
-               theta[len(chosen) : -1], deviation[len(chosen) : -1])  # fmt: skip
+               theta[sag], deviation[sag], theta[bend], deviation[bend])  # fmt: skip
+
+
+def _chosen_columns(rows: Rows, chosen: Array) -> Array:
+    """Columns of some parameters, of what rows have besides, and of the time shift; column by column, as X is large."""
+    more = rows.sag.shape[2], rows.bend.shape[2]
+    X = np.empty((*rows.y.shape, len(chosen) + sum(more) + 1))
+    for k, column in enumerate(chosen):
+        X[:, :, k] = rows.X[:, :, column]
+    sag = len(chosen) + more[0]
+    X[:, :, len(chosen) : sag], X[:, :, sag:-1], X[:, :, -1] = rows.sag, rows.bend, -rows.rate
+    return X
 
 
 def _standing(rows: Rows, arm: Arm, wanted: Array) -> Fit:
     """The fit of an arm that does not move: nothing is told."""
     fastest = float(np.max(np.abs(rows.speed), initial=0.0))
     reason = f"the arm stands still: no joint is faster than {QUIET:g} rad/s (the fastest: {fastest:.2g})"
-    empty, soft = np.full(len(wanted), np.nan), np.full(rows.sag.shape[2], np.nan)
+    empty, soft, bend = (np.full(k, np.nan) for k in (len(wanted), rows.sag.shape[2], rows.bend.shape[2]))
     refused = {arm.names[k]: reason for k in np.flatnonzero(wanted)}
     residual = np.full(rows.y.shape, np.nan)
-    return Fit(arm.nominal.copy(), empty, np.zeros_like(wanted), 0.0, np.nan, refused, residual, 1, 1, soft, soft)
+    return Fit(arm.nominal.copy(), empty, np.zeros_like(wanted), 0.0, np.nan, refused, residual, 1, 1, soft, soft,
+               bend, bend)  # fmt: skip
 
 
-def _weights(y: Array, use: Array) -> Array:
+def weights(y: Array, use: Array) -> Array:
     """1/σ of each joint, the same in every row."""
     scale = np.sqrt(np.sum(np.where(use, y, 0.0) ** 2, axis=0) / np.maximum(use.sum(axis=0), 1))
     floor = 1e-6 * max(float(scale.max(initial=0.0)), 1e-9)
     return np.broadcast_to(1.0 / np.maximum(scale, floor), y.shape)
 
 
-def solve(Z: Array, y: Array, weight: Array, use: Array) -> tuple[Array, Array]:
-    """Weighted least squares by the normal equations: the columns of Z are nearly orthogonal."""
-    w = weight * use
-    A, b = (Z * w[:, :, None]).reshape(-1, Z.shape[2]), (y * w).reshape(-1)
-    G = A.T @ A
+def solve(X: Array, y: Array, weight: Array, use: Array, basis: Array) -> tuple[Array, Array]:
+    """Weighted least squares along the columns of `basis`, θ = basis z, by the normal equations; θ and the residual.
+
+    The columns of X basis are nearly orthogonal, so that the normal equations are well conditioned.
+    """
+    G, b = _normal(X, y, weight * use)
+    z = _solved(basis.T @ G @ basis, basis.T @ b)
+    theta = basis @ z
+    return theta, y - X @ theta
+
+
+def _normal(X: Array, y: Array | None, w: Array) -> tuple[Array, Array]:
+    """Xᵀ w² X and Xᵀ w² y, gathered from stretches of rows, so that no copy of X is held."""
+    count = X.shape[2]
+    G, b = np.zeros((count, count)), np.zeros(count)
+    for start in range(0, len(X), _STRETCH):
+        part = slice(start, start + _STRETCH)
+        A = (X[part] * w[part, :, None]).reshape(-1, count)
+        G += A.T @ A
+        if y is not None:
+            b += A.T @ (y[part] * w[part]).reshape(-1)
+    return G, b
+
+
+def _solved(G: Array, b: Array) -> Array:
     scale = np.sqrt(np.maximum(np.diag(G), 1e-300))
-    z = np.linalg.solve(G / np.outer(scale, scale), (A.T @ b) / scale) / scale
-    return z, y - Z @ z
+    return np.linalg.solve(G / np.outer(scale, scale), b / scale) / scale
 
 
 def told_apart(X: Array, w: Array, names: list[str]) -> tuple[Array, dict[str, str]]:
@@ -264,8 +356,7 @@ def told_apart(X: Array, w: Array, names: list[str]) -> tuple[Array, dict[str, s
     Directions without any signal are left out of the fit; a parameter that has a part in one is refused, and so is one
     whose variance the others inflate beyond `INFLATION`. Columns without a name are never refused.
     """
-    A = (X * w[:, :, None]).reshape(-1, X.shape[2])
-    G = A.T @ A
+    G, _ = _normal(X, None, w)
     size = np.sqrt(np.diag(G))
     silent = size < 1e-9 * max(float(size.max(initial=0.0)), 1e-300)
     scale = np.where(silent, 1.0, size)
@@ -307,8 +398,8 @@ def block_length(residual: Array, use: Array) -> int:
     return int(np.clip(longest, max(N // MOST_BLOCKS, 1), max(N // FEWEST_BLOCKS, 1)))
 
 
-def deviations(Z: Array, y: Array, counted: tuple[Array, Array, Array], block: int) -> tuple[Array, int]:
-    """Standard deviation of each parameter: bootstrap over blocks or jackknife, the larger one.
+def deviations(X: Array, y: Array, counted: tuple[Array, Array, Array], block: int) -> tuple[Array, int]:
+    """Standard deviation of each parameter θ = basis z: bootstrap over blocks or jackknife, the larger one.
 
     A block never crosses the end of a run; where there are three runs or more, each whole run is a block as well, with
     Student's t of so few, and the larger deviation counts.
@@ -322,19 +413,18 @@ def deviations(Z: Array, y: Array, counted: tuple[Array, Array, Array], block: i
         count = max(1, round(len(rows) / block))
         number[rows] = start + np.minimum(np.arange(len(rows)) * count // len(rows), count - 1)
         start += count
-    deviation = _by_blocks(Z, y, w, number, basis)
+    deviation = _by_blocks(X, y, w, number, basis)
     if len(runs) >= 3:
         few = student.ppf(0.975, len(runs) - 1) / student.ppf(0.975, max(start - 1, 1))
-        deviation = np.maximum(deviation, few * _by_blocks(Z, y, w, np.searchsorted(runs, run), basis))
+        deviation = np.maximum(deviation, few * _by_blocks(X, y, w, np.searchsorted(runs, run), basis))
     return deviation, start
 
 
-def _by_blocks(Z: Array, y: Array, w: Array, number: Array, basis: Array) -> Array:
-    A, b = Z * w[:, :, None], y * w
+def _by_blocks(X: Array, y: Array, w: Array, number: Array, basis: Array) -> Array:
     edges = np.searchsorted(number, np.arange(int(number.max()) + 2))
     parts = [slice(*edge) for edge in itertools.pairwise(edges)]
-    flat = [(A[part].reshape(-1, A.shape[2]), b[part].reshape(-1)) for part in parts]
-    G, r = np.stack([a.T @ a for a, _ in flat]), np.stack([a.T @ c for a, c in flat])
+    flat = [_normal(X[part], y[part], w[part]) for part in parts]
+    G, r = np.stack([basis.T @ one @ basis for one, _ in flat]), np.stack([basis.T @ one for _, one in flat])
     scale = np.sqrt(np.maximum(np.diag(G.sum(axis=0)), 1e-300))
     G, r, blocks = G / np.outer(scale, scale), r / scale, len(flat)
     ridge, to_theta = 1e-10 * np.eye(len(scale)), basis / scale
@@ -357,12 +447,12 @@ def line(y: Array, X: Array, use: Array, run: Array | None = None) -> tuple[Arra
     """
     size = np.sqrt(np.sum(X[use] ** 2, axis=0))
     told = size > 1e-9 * max(float(size.max(initial=0.0)), 1e-300)
-    Z, rows, weight = X[:, None, told] / size[told], y[:, None], np.ones((len(y), 1))
-    z, residual = solve(Z, rows, weight, use[:, None])
-    block = block_length(residual[use], use[use][:, None])
+    Z, rows, weight = X[:, None, told], y[:, None], np.ones((len(y), 1))
     basis = np.diag(1.0 / size[told])
+    theta, residual = solve(Z, rows, weight, use[:, None], basis)
+    block = block_length(residual[use], use[use][:, None])
     which = np.zeros(int(use.sum()), dtype=int) if run is None else run[use]
     deviation, blocks = deviations(Z[use], rows[use], (weight[use], which, basis), block)
     values, spread = np.zeros(X.shape[1]), np.full(X.shape[1], np.inf)
-    values[told], spread[told] = z / size[told], deviation
+    values[told], spread[told] = theta, deviation
     return values, spread, float(student.ppf(0.975, max(blocks - 1, 1)))

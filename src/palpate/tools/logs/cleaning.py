@@ -132,8 +132,11 @@ def _with_numbers(log: Log, counts: dict[str, float]) -> Array:
     """Indices of the rows that have a clock, positions and torques."""
     parts = [log.time[:, None], log.q, log.torque] + ([] if log.v is None else [log.v])
     good = np.all([np.isfinite(part).all(axis=1) for part in parts], axis=0)
-    last_row_only = log.tau is None and not good[-1] and good[:-1].all()  # the command that was moved up
-    counts["without_numbers"] = 0 if last_row_only else int((~good).sum())
+    bad = ~good
+    if log.tau is None:  # before a start, and at the end, there is no row that a command could be moved up from
+        last = [*(row - 1 for row in log.starts), -1]
+        bad[last] &= not bad[last].all()
+    counts["without_numbers"] = int(bad.sum())
     return np.flatnonzero(good)
 
 
@@ -184,8 +187,12 @@ def _spikes(log: Log, rows: Array) -> Array:
 def repeats(log: Log, rows: Array | None = None) -> Array:
     """Which rows hold the very numbers of the one before while the arm moves: positions, velocities and torques."""
     parts = [log.q, log.torque] + ([] if log.v is None else [log.v])
-    values = np.concatenate([part if rows is None else part[rows] for part in parts], axis=1)
-    same = np.concatenate([[False], np.all(np.diff(values, axis=0) == 0, axis=1)])
+    same = np.zeros(len(log.time) if rows is None else len(rows), dtype=bool)
+    same[1:] = True
+    for part in parts:
+        values = part if rows is None else part[rows]
+        for column in values.T:
+            same[1:] &= column[1:] == column[:-1]
     if log.v is None:
         return same & ~np.concatenate([[False], same[:-1]])
     speed = log.v if rows is None else log.v[rows]

@@ -23,7 +23,7 @@ from palpate.robot import Robot
 from palpate.toml import toml_data, toml_value
 from palpate.tools.logs.readers import read_table
 from palpate.tools.logs.readers.naming import Known, joint_order, proposed
-from palpate.tools.logs.table import Progress, Stream, Table
+from palpate.tools.logs.readers.table import Progress, Stream, Table
 
 SCALES = {
     "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9,
@@ -95,7 +95,7 @@ class Log:
         wrench: N and N·m, what the environment does to the robot, axes of `wrench_frame`.
         position_desired: m, world axes.
         notes: what was read, left out or assumed.
-        starts: rows at which the second and further files begin, where several were read.
+        starts: rows that do not follow the one before: of another file, or of another stretch of a long one.
     """
 
     source: str
@@ -180,7 +180,8 @@ def joined(logs: Sequence[Log]) -> Log:
         parts = [getattr(log, role) for log in logs]
         values[role] = np.concatenate(parts) if all(part is not None for part in parts) else None
     digest = hashlib.sha256("".join(log.sha256 for log in logs).encode()).hexdigest()
-    starts = tuple(int(k) for k in np.cumsum([len(log.time) for log in logs])[:-1])
+    first_rows = np.cumsum([0, *(len(log.time) for log in logs)])[:-1]
+    starts = tuple(int(row) + k for row, log in zip(first_rows, logs) for k in (0, *log.starts))[1:]
     notes = tuple(dict.fromkeys(note for log in logs for note in log.notes))
     return replace(first, source=", ".join(os.path.basename(log.source) for log in logs), sha256=digest,
                    notes=(f"{len(logs)} recordings, each a run", *notes), starts=starts, **values)  # fmt: skip
@@ -385,6 +386,7 @@ def _check_clock(asked: TimeColumn, path: object) -> None:
 def _mapped(table: Table, chosen: ColumnMap, robot: Robot, notes: tuple[str, ...]) -> Log:
     main, _ = table.column(chosen.q.columns[0])
     time, clock = _clocks(table, chosen.time, main)
+    starts = tuple(row for row, _ in main.begins[1:])
     values: dict[str, Any] = {}
     for role in ("q", "v", "tau", "tau_command", "q_desired", "q_motor", "wrench", "position_desired"):
         part = getattr(chosen, role)
@@ -403,13 +405,14 @@ def _mapped(table: Table, chosen: ColumnMap, robot: Robot, notes: tuple[str, ...
         robot.frame(frame)
     names = {role: part.columns for role in values if (part := getattr(chosen, role)) is not None}
     return Log(
-        table.path, table.kind, table.sha256, time, clock=clock, wrench_frame=frame, notes=notes, names=names, **values
-    )
+        table.path, table.kind, table.sha256, time, clock=clock, wrench_frame=frame, notes=notes, names=names,
+        starts=starts, **values,
+    )  # fmt: skip
 
 
 def _clocks(table: Table, asked: TimeColumn, main: Stream) -> tuple[Array, Array | None]:
     if asked.rate is not None:
-        return np.arange(len(main)) / asked.rate, None
+        return main.numbers / asked.rate, None
     scale = _scale("time", asked.unit)
 
     def named(name: str) -> Array:
@@ -435,9 +438,11 @@ def _values(table: Table, role: str, part: Columns, robot: Robot, main: Stream) 
     factor = np.broadcast_to(np.asarray(part.scale, dtype=float), (count,))
     if part.unit == "A" and np.all(factor == 1.0):
         raise InvalidInput(f"{role} is in A; the factor to N·m is needed", hint="scale = [N·m per A of each joint]")
-    values = np.stack(columns, axis=1) * _scale(role, part.unit) * factor
+    values = np.stack(columns, axis=1)
+    values *= _scale(role, part.unit) * factor
     if part.rows == "next":
-        values = np.concatenate([values[1:], np.full((1, count), np.nan)])
+        values[:-1] = values[1:]
+        values[[*(row - 1 for row, _ in main.begins[1:]), -1]] = np.nan
     return values
 
 
@@ -449,7 +454,10 @@ def _onto(table: Table, streams: tuple[Stream, Stream], values: Array, role: str
             f"{table.path}: {role} has {len(stream)} rows, q has {len(main)}, and no clock joins them",
             hint="name columns of one length",
         )
-    return np.interp(main.stamp, stream.stamp, values, left=np.nan, right=np.nan)
+    there = np.interp(main.stamp, stream.stamp, values, left=np.nan, right=np.nan)
+    for row, _ in stream.begins[1:]:  # between stretches nothing was kept
+        there[(main.stamp > stream.stamp[row - 1]) & (main.stamp < stream.stamp[row])] = np.nan
+    return there
 
 
 def _scale(role: str, unit: str) -> float:

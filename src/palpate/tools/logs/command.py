@@ -73,11 +73,12 @@ def run(args: argparse.Namespace) -> int:
         if args.unloaded:
             bare = identify(_load(args, robot, args.unloaded), arm, cutoff=args.cutoff, rollouts=False)
             result = without_the_arms_errors(result, bare, args.unloaded)
-    rendered, predicted_run = _rendered(log, robot, scenario, result), None
-    if scenario is not None:
-        from palpate.tools.logs.timeline import predict_run
+    with patience("comparing with what was asked for …", quiet=args.json):
+        rendered, predicted_run = _rendered(log, robot, scenario, result), None
+        if scenario is not None:
+            from palpate.tools.logs.timeline import predict_run
 
-        predicted_run = predict_run(scenario, result.motion.longest, log.wrench_frame)
+            predicted_run = predict_run(scenario, result.motion.longest, log.wrench_frame)
     if args.json:
         print_json(as_data(log, result, rendered, predicted_run))
     else:
@@ -89,8 +90,8 @@ def run(args: argparse.Namespace) -> int:
 def _load(args: argparse.Namespace, robot: Robot, file: str) -> Log:
     from palpate.tools.logs.columns import load_log
 
-    bar = Progress(f"reading {file}", quiet=args.json)
-    return load_log(file, robot, args.map, lambda done, total: _show(bar, done, total))
+    with Progress(f"reading {file}", quiet=args.json) as bar:
+        return load_log(file, robot, args.map, lambda done, total: None if args.json else _show(bar, done, total))
 
 
 def _robot(args: argparse.Namespace) -> tuple[Robot, Any]:
@@ -119,13 +120,15 @@ def _write(args: argparse.Namespace, log: Log, result: Identification, rendered:
     if args.suggest:
         from palpate.tools.logs.suggest import suggested
 
-        motion = suggested(result)
+        with patience("seeking a motion …", quiet=args.json):
+            motion = suggested(result)
         print(motion.sentence)
         print(f"wrote {write_file(args.suggest, motion.csv)}")
     if args.out:
         from palpate.tools.logs.page import write_page
 
-        page = write_page(args.out, log, result, rendered, predicted_run)
+        with patience("writing the page …", quiet=args.json):
+            page = write_page(args.out, log, result, rendered, predicted_run)
         print(f"wrote {page}")
         if args.open:
             open_page(page)

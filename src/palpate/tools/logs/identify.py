@@ -15,19 +15,25 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.errors import InvalidInput
-from palpate.tools.logs.balance import Fit, Rows, fit, rows_of, thinning
+from palpate.tools.logs.balance import Fit, Rows, fit, thinned_rows, with_speed
 from palpate.tools.logs.cleaning import Filter, Motion, Run, cleaned, repeats
 from palpate.tools.logs.columns import Log
 from palpate.tools.logs.model import BODY, SPEEDS, Arm, nearest_possible, pseudo_inertia
 from palpate.tools.logs.parity import Parity, parity_of
 from palpate.tools.logs.rollout import Judgement, compare_models, moved_torque, refined, residual_floor
-from palpate.tools.logs.spread import SAFETY, beyond_chance, leave_one_out, yielding_joints
+from palpate.tools.logs.spread import (
+    SAFETY,
+    beyond_chance,
+    leave_one_out,
+    lightest,
+    room_for_the_lightest,
+    yielding_joints,
+)
+from palpate.tools.logs.stribeck import Curve, best_curve
 
 KINDS = ("load", "viscous", "coulomb", "offset", "rotor")
 SEEN = 0.7  # share of each run that fits may see; the rest judges them
 CHANCE = 1.0  # deviations that two estimates may differ by, by chance
-SEEN_EFFECT = 5.0  # deviations from which on a Stribeck effect is believed: several joints and speeds are tried
-SUSPECTED = 2.5  # deviations from which on intervals hold the other friction curve's too
 PAIRING = 0.3  # rows of time shift from which on another pairing of rows is tried
 
 
@@ -116,25 +122,27 @@ def identify(
     Raises:
         InvalidInput: the torques contradict the model's in sign, unit or gear, so that nothing can be fitted.
     """
-    motion, rows, parity = _compared(log, arm, cutoff)
-    paired, moved = _paired(log, motion, rows, arm, kinds)
+    paired, moved, parity, attenuation = _compared(log, arm, cutoff, kinds)
     motion, late = _in_time(paired, arm, kinds)
-    timed = _rows(motion, arm)
+    timed = thinned_rows(motion, arm)
     plain = fit(timed, arm, kinds)
-    effect, curved, suspected = _stribeck(motion, arm, kinds)
-    speed = effect if friction == "auto" else None
-    main = curved if speed is not None and curved is not None else plain
+    curve = best_curve(timed, motion, arm, kinds)
+    speed = curve.speed if friction == "auto" and curve.seen else None
+    main = plain if speed is None else curve.fit
     chosen = speed or SPEEDS[1]
-    others = _other_estimates(motion, arm, main, chosen, None if main is curved else curved)
+    others = _other_estimates(motion, arm, main, chosen, curve)
     identified, judgement = main.values, None
     if rollouts and main.free.any():
         identified, judgement = _by_rollouts(paired, arm, main, chosen)
         others.append((identified, np.where(main.free, 2.0 * main.deviation, np.nan)))
-    left_out = leave_one_out(timed, arm, kinds)
-    unused = curved if suspected and main is plain else None
-    between = np.maximum(beyond_chance(plain.values, plain.deviation, *left_out), _union(plain, unused))
+    timed = with_speed(timed, motion, arm, chosen)
+    left_out = leave_one_out(timed, arm, _kinds_of(main, arm))
+    unused = curve.fit if curve.suspected and main is plain else None
+    between = np.maximum(beyond_chance(main.values, main.deviation, *left_out), _union(plain, unused))
     moved_by, yielding = _yielding(motion, arm, main, chosen)
-    quantities = _quantities(arm, main, (others, np.maximum(between, yielding), moved_by), rows, motion)
+    of_rows = attenuation, _reversals(arm, main, motion, chosen)
+    quantities = _quantities(arm, main, (others, np.maximum(between, yielding), moved_by), of_rows)
+    quantities |= _not_lighter_than_nothing(arm, main, timed, quantities)
     identified = possible(arm, identified, main)
     shift = _interval("shift", "s", late + main.shift, SAFETY * main.t95 * main.shift_deviation, 0.0)
     parity = replace(parity, residual=parity.residual | {"with all that is fitted": main.rms})
@@ -150,14 +158,16 @@ def identify(
     )  # fmt: skip
 
 
-def _compared(log: Log, arm: Arm, cutoff: float | None) -> tuple[Motion, Rows, Parity]:
-    """The cleaned motion, its rows and their parity with the model."""
+def _compared(
+    log: Log, arm: Arm, cutoff: float | None, kinds: tuple[str, ...]
+) -> tuple[Motion, list[str], Parity, Array]:
+    """The cleaned motion in its best pairing, a sentence on that, its parity with the model, and its attenuation."""
     motion = with_contact(cleaned(log, cutoff), arm, log)
-    rows = _rows(motion, arm)
+    rows = thinned_rows(motion, arm)
     parity = parity_of(rows, motion, arm)
     if parity.contradiction:
         raise InvalidInput(parity.contradiction, hint="say columns, unit and sign in the map: columns, unit, scale")
-    return motion, rows, parity
+    return *_paired(log, motion, rows, arm, kinds), parity, _attenuation(rows)
 
 
 def without_the_arms_errors(loaded: Identification, bare: Identification, source: str) -> Identification:
@@ -217,7 +227,7 @@ def _paired(log: Log, motion: Motion, rows: Rows, arm: Arm, kinds: tuple[str, ..
         return motion, []
     moved = with_contact(cleaned(_torques_moved(log, late), motion.filter.cutoff), arm, log)
     moved = replace(moved, remarks=motion.remarks, counts=motion.counts)
-    again = fit(_rows(moved, arm), arm, kinds)
+    again = fit(thinned_rows(moved, arm), arm, kinds)
 
     def size(one):
         return float(np.nanmean(2 * np.log(one.rms)))
@@ -232,7 +242,7 @@ def _paired(log: Log, motion: Motion, rows: Rows, arm: Arm, kinds: tuple[str, ..
 
 def _in_time(motion: Motion, arm: Arm, kinds: tuple[str, ...]) -> tuple[Motion, float]:
     """The motion with its torques moved by the time that they come late, and that time, s; 0 where it is chance."""
-    first = fit(_rows(motion, arm), arm, kinds)
+    first = fit(thinned_rows(motion, arm), arm, kinds)
     if not abs(first.shift) > 3 * first.shift_deviation:
         return motion, 0.0
     runs = tuple(replace(run, torque=moved_torque(run, first.shift)) for run in motion.runs)
@@ -249,51 +259,13 @@ def _torques_moved(log: Log, late: int) -> Log:
     return replace(log, q=q, tau=tau)
 
 
-def _rows(
-    motion: Motion, arm: Arm, speed: float = 0.05, low_pass: Filter | None = None, *, carrying: Array | None = None
-) -> Rows:
-    """Rows at four times the filter's cutoff or more, which tell all there is; of a long recording at most so many."""
-    chosen = low_pass or motion.filter
-    return rows_of(motion, arm, speed, chosen, carrying=carrying, every=thinning(motion, chosen))
-
-
-def _stribeck(motion: Motion, arm: Arm, kinds: tuple[str, ...]) -> tuple[float | None, Fit | None, bool]:
-    """The Stribeck speed and fit that leave the least, and whether one is suspected; no speed where none is seen."""
-    tried = {speed: fit(_rows(motion, arm, speed), arm, (*kinds, "stribeck")) for speed in SPEEDS}
-    left = {speed: float(np.nansum(2 * np.log(one.rms))) for speed, one in tried.items()}
-    between = _lowest_between(left)
-    if between is not None:
-        tried[between] = fit(_rows(motion, arm, between), arm, (*kinds, "stribeck"))
-        left[between] = float(np.nansum(2 * np.log(tried[between].rms)))
-    speed = min(left, key=lambda one: left[one])
-    best = tried[speed]
-    here = arm.columns("stribeck")
-    strength = best.values[here] / best.deviation[here]
-    strongest = float(np.max(np.nan_to_num(strength), initial=0.0))
-    return (speed if strongest > SEEN_EFFECT else None), best, strongest > SUSPECTED
-
-
-def _lowest_between(left: dict[float, float]) -> float | None:
-    """The speed at the bottom of the parabola through the best one and its neighbours; None at the end of the list."""
-    speeds = sorted(left)
-    k = min(range(len(speeds)), key=lambda j: left[speeds[j]])
-    if not 0 < k < len(speeds) - 1 or not np.isfinite([left[one] for one in speeds]).all():
-        return None
-    near = speeds[k - 1 : k + 2]
-    square, slope, _ = np.polyfit(np.log(near), [left[one] for one in near], 2)
-    found = float(np.exp(-slope / (2.0 * square))) if square > 0 else speeds[k]
-    return None if np.isclose(found, speeds[k], rtol=1e-3) else float(np.clip(found, near[0], near[2]))
-
-
-def _other_estimates(
-    motion: Motion, arm: Arm, main: Fit, speed: float, curved: Fit | None
-) -> list[tuple[Array, Array]]:
+def _other_estimates(motion: Motion, arm: Arm, main: Fit, speed: float, curve: Curve) -> list[tuple[Array, Array]]:
     """The same parameters by other ways: half the cutoff, and the friction curve that was not chosen."""
+    other = curve.freed if main is curve.fit else curve.fit
+    others = [] if other is None else [(other.values, other.deviation)]
     slower = Filter(0.5 * motion.filter.cutoff, motion.period)
-    others = [] if curved is None else [(curved.values, curved.deviation)]
     try:
-        rows = _rows(motion, arm, speed, slower)
-        half = fit(rows, arm, _kinds_of(main, arm))
+        half = fit(thinned_rows(motion, arm, speed, slower), arm, _kinds_of(main, arm))
     except InvalidInput:  # the runs are too short for the slower filter
         return others
     return [*others, (half.values, half.deviation)]
@@ -303,7 +275,7 @@ def _by_rollouts(motion: Motion, arm: Arm, main: Fit, speed: float) -> tuple[Arr
     """Parameters refined on the first part of each run, judged on the rest beside nominal and classical."""
     training = replace(motion, runs=tuple(_first_part(run) for run in motion.runs))
     try:
-        seen = fit(_rows(training, arm, speed), arm, _kinds_of(main, arm))
+        seen = fit(thinned_rows(training, arm, speed), arm, _kinds_of(main, arm))
         deviation = np.where(seen.free, seen.deviation, np.nan)
         shifts = {0.0, seen.shift} if abs(seen.shift) > 0.1 * motion.period else {0.0}
         ways = [(refined(motion, arm, seen.values, deviation, (speed, s, (0.0, SEEN))), s) for s in sorted(shifts)]
@@ -331,10 +303,12 @@ def _first_part(run: Run) -> Run:
 
 
 def _quantities(
-    arm: Arm, main: Fit, spread: tuple[list[tuple[Array, Array]], Array, Array], rows: Rows, motion: Motion
+    arm: Arm,
+    main: Fit,
+    spread: tuple[list[tuple[Array, Array]], Array, Array],
+    of_rows: tuple[Array, dict[str, Array]],
 ) -> dict[str, Quantity]:
-    others, between, moved_by = spread
-    attenuation, reversals = _attenuation(rows), _reversals(arm, main, motion)
+    (others, between, moved_by), (attenuation, reversals) = spread, of_rows
     quantities = {}
     for k, (name, unit) in enumerate(zip(arm.names, arm.units)):
         if name in main.refused:
@@ -355,8 +329,18 @@ def _quantities(
 def _yielding(motion: Motion, arm: Arm, main: Fit, speed: float) -> tuple[Array, Array]:
     if any("q_motor" in run.more for run in motion.runs):  # positions are the links', beyond the gears
         return np.zeros_like(main.values), np.zeros_like(main.values)
-    rows = _rows(motion, arm, speed, carrying=main.values[:10])
+    rows = thinned_rows(motion, arm, speed, carrying=main.values[:10])
     return yielding_joints(rows, arm, main, _kinds_of(main, arm))
+
+
+def _not_lighter_than_nothing(arm: Arm, main: Fit, rows: Rows, quantities: dict[str, Quantity]) -> dict[str, Quantity]:
+    """The load's quantities, with room for the error of a model that makes it lighter than nothing."""
+    mass = quantities.get("mass")
+    if mass is None or mass.reason:
+        return {}
+    room = room_for_the_lightest(rows, arm, main, _kinds_of(main, arm), mass.value)
+    load = {name: (quantities[name], float(more)) for name, more in zip(BODY, room) if name in quantities}
+    return {name: _wider(q, max(0.0, q.chance + more - q.half)) for name, (q, more) in load.items() if more > 0}
 
 
 def _union(main: Fit, better: Fit | None) -> Array:
@@ -389,14 +373,25 @@ def _not_negative(q: Quantity) -> Quantity:
     return replace(q, value=max(q.value, 0.0), low=0.0)
 
 
-def _reversals(arm: Arm, main: Fit, motion: Motion) -> dict[str, Array]:
-    """Uncertainty of friction from instants of reversals, known to half a row: F × reversals per s × half a row."""
+def _reversals(arm: Arm, main: Fit, motion: Motion, stribeck: float) -> dict[str, Array]:
+    """Uncertainty of friction from instants of reversals, known to half a row: F × reversals per s × half a row.
+
+    A Stribeck torque acts near the reversals alone: of its time the half rows are a larger share.
+    """
     duration = sum(run.time[-1] - run.time[0] for run in motion.runs)
-    turns = sum(np.sum(np.diff(np.sign(motion.filter(run.v)), axis=0) != 0, axis=0) for run in motion.runs)
+    V = [motion.filter(run.v) for run in motion.runs]
+    turns = sum(np.sum(np.diff(np.sign(v), axis=0) != 0, axis=0) for v in V)
     step = duration / max(motion.counts["rows"] - motion.counts.get("repeated", 0), 1)
-    coulomb = np.abs(main.values[arm.columns("coulomb")]) * turns / duration * 0.5 * step
-    speed = np.sqrt(np.mean(np.concatenate([run.v for run in motion.runs]) ** 2, axis=0))
-    return {"coulomb": coulomb, "viscous": coulomb / np.maximum(speed, 1e-3)}
+    wrong, everywhere = turns / duration * 0.5 * step, np.concatenate(V)
+    coulomb, more = (np.abs(main.values[arm.columns(kind)]) for kind in ("coulomb", "stribeck"))
+    speed = np.sqrt(np.mean(everywhere**2, axis=0))
+    near = np.mean(np.exp(-((everywhere / stribeck) ** 2)), axis=0)
+    viscous = coulomb * wrong / np.maximum(speed, 1e-3)
+    return {
+        "coulomb": coulomb * wrong,
+        "viscous": viscous,
+        "stribeck": (coulomb + more) * wrong / np.maximum(near, 1e-3),
+    }
 
 
 def _beyond_chance(value: float, deviation: float, values: Array, deviations: Array, k: int) -> float:
@@ -522,7 +517,9 @@ def load_remarks(arm: Arm, quantities: dict[str, Quantity]) -> Iterator[str]:
                 f" ({low:.2f} … {high:.2f}) are there in its place"
             )
             return
-    told = f"{mass.value:+.3f} kg ({mass.low:+.3f} … {mass.high:+.3f})"
+    told, under = f"{mass.value:+.3f} kg ({mass.low:+.3f} … {mass.high:+.3f})", lightest(arm) - mass.value
+    if under > 0:
+        yield f"the load comes out {under:.2g} kg lighter than nothing, by an error of the model: its intervals hold it"
     if mass.low <= 0 <= mass.high:
         yield f"nothing more than the model has is on the {arm.frame}: {told}"
     elif mass.high < 0:

@@ -86,11 +86,33 @@ class Arm:
 
     def regressor(self, Q: Array, V: Array, A: Array, stribeck: float) -> Array:
         """∂τ/∂parameters, (N, n, parameters); `stribeck` is v_s, rad/s."""
-        n = self.robot.nv
-        sign = np.sign(V)
-        joint = (V, sign, A, np.ones_like(V), sign * np.exp(-((V / stribeck) ** 2)))
-        diagonal = [part[:, :, None] * np.eye(n) for part in joint]
-        return np.concatenate([load_regressor(self.robot, Q, V, A, self.frame), *diagonal], axis=2)
+        return self.spread_out(self.load_columns(Q, V, A), self.joint_columns(V, A, stribeck))
+
+    def load_columns(self, Q: Array, V: Array, A: Array) -> Array:
+        """∂τ/∂load, (N, n, 10)."""
+        return load_regressor(self.robot, Q, V, A, self.frame)
+
+    def joint_columns(self, V: Array, A: Array, stribeck: float) -> Array:
+        """∂τ/∂parameter of each joint's own, (N, n, kinds of `JOINT`); `stribeck` is v_s, rad/s."""
+        return np.stack([V, np.sign(V), A, np.ones_like(V), self.falling(V, stribeck)], axis=2)
+
+    def falling(self, V: Array, stribeck: float) -> Array:
+        """The friction curve's part that falls with speed, e^{−(q̇/v_s)²} sign q̇, (N, n)."""
+        return np.sign(V) * np.exp(-((V / stribeck) ** 2))
+
+    def spread_out(self, load: Array, joint: Array) -> Array:
+        """∂τ/∂parameters from the columns of the load and those of the joints, each of which acts on its own torque."""
+        count, n, kinds = joint.shape
+        X = np.zeros((count, n, 10 + kinds * n))
+        X[:, :, :10] = load
+        for j in range(n):
+            X[:, j, 10 + j :: n] = joint[:, j]
+        return X
+
+    def bend(self, V: Array, stribeck: float, strength: Array) -> Array:
+        """∂τ/∂v_s of each joint, (N, n, n), where its Stribeck torque is `strength`, N·m."""
+        slope = strength * self.falling(V, stribeck) * 2.0 * V**2 / stribeck**3
+        return slope[:, :, None] * np.eye(self.robot.nv)
 
 
 def load_regressor(robot: Robot, Q: Array, V: Array, A: Array, frame: str) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +22,12 @@ from palpate.tools.logs.timeline import Course, Happening, PredictedRun, happeni
 from palpate.trace import Channel, Outcome, RunFacts, Trace
 from palpate.views.pages.markup import Plots, bullets, contents, page, section, table
 from palpate.views.pages.player import replay_element
-from palpate.views.panels import Figure, Panel, styled
+from palpate.views.panels import LEAST, Figure, Panel, span_of, styled
 from palpate.world.config import World
 from palpate.world.plants.plant import build_plant
 
 _MOST_ROWS = 4000  # of a page
+_FLAT = 0.01  # of the widest panel of a figure: what moves less is drawn flat
 _RESTART = 0.5  # s: how long the model runs on its own
 
 
@@ -144,7 +145,8 @@ def _figure(
         recorded, expected = styled(0, "recording", time, both[0][:, k]), both[1][:, k]
         under = (styled(1, model, time, expected),) if np.isfinite(expected).all() else ()
         panels.append(Panel(label, unit, (*under, recorded)))
-    return Figure(name, title, tuple(panels), columns=2)
+    least = max(_FLAT * max(map(span_of, panels)), LEAST.get(unit, 0.0))
+    return Figure(name, title, tuple(replace(panel, least=least) for panel in panels), columns=2)
 
 
 def _parity(result: Identification) -> str:

@@ -1,11 +1,15 @@
 """The impedance that was rendered, from tool motion and measured wrench, beside the one that was asked for.
 
-Along each world axis the measured force obeys  F = K (x − x_d) + D (ẋ − ẋ_d) + γ (Λ J q̈) + b  where an impedance is
+Along each world axis the measured force obeys  F = K e + D ė + γ (Λ J q̈) + b,  e = x − x_d,  where an impedance is
 rendered and Λ = (J M⁻¹ Jᵀ)⁻¹ is the arm's own task inertia: γ is 1 where the law shapes no inertia; b takes the
-sensor's bias and a constant target force. Friction at the tool, F_c sign ẋ, is tried besides, and what it
-changes beyond chance is added to the intervals. Torques that are held for a period T act T/2 to T late, which takes
-up to K T from the damping: its interval has as much more. The stiffness of the environment is the slope of the force
-against the position along its direction, in the rows of contact.
+sensor's bias and a constant target force. Torques that act T late add  −K T ė − D T ë + T Λ J M⁻¹ ḃ̂,  b̂ the bias that
+the law makes up for: ë and the last term are columns as well, of factors that nothing is read from. Friction at the
+tool, F_c sign ẋ, is tried besides, and what it changes beyond chance is added to the intervals. Torques that are held
+for a period T act T/2 to T late, which takes up to K T from the damping: its interval has as much more. Of which
+instant of its period a row tells is not known, so that a delay's interval has half a period more.
+
+The stiffness of the environment is the slope of the force against the position along its direction, in the rows of
+contact, without those that the filter mixes with rows in the air.
 """
 
 from __future__ import annotations
@@ -14,10 +18,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy.stats import t as student
 
 from palpate.checks import Array
 from palpate.robot import Robot
-from palpate.tools.logs.balance import line
+from palpate.tools.logs.balance import block_length, deviations, line, solve, weights
 from palpate.tools.logs.cleaning import Motion, Run
 from palpate.tools.logs.columns import Log
 from palpate.tools.logs.identify import SAFETY, Quantity
@@ -116,7 +121,7 @@ def _loop_delay(
     columns = np.column_stack([late, tool[:, 2, k], np.ones(len(e))])
     values, deviation, t = line(force[:, k] - K * e - D * rate, columns, np.ones(len(e), dtype=bool), run)
     own, _, _ = line(force[:, k] - K * e - D * rate - tool[:, 2, k], columns[:, [0, 2]], np.ones(len(e), dtype=bool))
-    half = SAFETY * t * deviation[0] + abs(own[0] - values[0])
+    half = SAFETY * t * deviation[0] + abs(own[0] - values[0]) + 0.5 * period
     name = f"loop delay {axis}"
     return {name: _quantity(name, "s", values[0], half, "" if half < 0.05 else "this motion does not tell it")}
 
@@ -174,11 +179,12 @@ def _impedance(k: int, course: tuple[Array, Array, Array], run: Array, period: f
         reason = f"the tool hardly moved or met a force along {axis} ({sizes})"
         return {name: Quantity(name, unit, np.nan, np.nan, np.nan, np.nan, reason) for name, unit in names.items()}
     rate = np.gradient(error, period, axis=0)[:, k]
-    columns = np.column_stack([error[:, k], rate, motion[:, 2, k], np.ones(len(force))])
+    late = np.gradient(rate, period), motion[:, 3, k]  # what torques that act late bring besides the rate
+    columns = np.column_stack([error[:, k], rate, motion[:, 2, k], *late, np.ones(len(force))])
     use = np.ones(len(force), dtype=bool)
     values, deviation, t = line(force, columns, use, run)
     rubbing, other, _ = line(force, np.column_stack([columns, np.sign(motion[:, 1, k])]), use)
-    own, _, _ = line(force - motion[:, 2, k], columns[:, [0, 1, 3]], use)  # the arm's own inertia, as it is modelled
+    own, _, _ = line(force - motion[:, 2, k], np.delete(columns, 2, axis=1), use)  # the arm's own inertia, as modelled
     told = {}
     for j, (name, unit) in enumerate(names.items()):
         more = max(0.0, abs(rubbing[j] - values[j]) - float(np.hypot(deviation[j], other[j])))
@@ -207,6 +213,8 @@ def _environment(position: Array, force: Array, run: Array, motion: Motion) -> d
     name, unit = "environment stiffness", "N/m"
     size = np.linalg.norm(force, axis=1)
     contact = size > max(0.2 * float(np.percentile(size, 99)), 2 * _LEAST_FORCE)
+    apart = np.convolve(~contact, np.ones(2 * motion.filter.edge + 1), mode="same") > 0.5
+    contact &= ~apart
     if contact.sum() < _FEWEST_ROWS:
         return {}
     direction = force[contact].mean(axis=0)
@@ -226,18 +234,29 @@ def _environment(position: Array, force: Array, run: Array, motion: Motion) -> d
 
 
 def _actuator_delay(motion: Motion) -> dict[str, Quantity]:
-    """How late measured torques follow the commanded ones: τ = τ_c − s dτ_c/dt, one s for all joints."""
+    """How late measured torques follow the commanded ones: τ = τ_c − s dτ_c/dt + o, one s for all joints.
+
+    Each joint weighs by what is left of it, so that one that hardly moves does not bring its noise alone.
+    """
     runs = [run for run in motion.runs if "tau_command" in run.more]
-    parts = []
-    for run in runs:
-        command, measured = motion.filter(run.more["tau_command"]), motion.filter(run.more.get("tau", run.torque))
-        inner = slice(motion.filter.edge, len(command) - motion.filter.edge)
-        rate = -np.gradient(command, motion.period, axis=0)
-        parts.append(np.stack([(measured - command)[inner], rate[inner]], axis=2))
-    if not parts or np.all(np.abs(parts[0][:, :, 0]) < 1e-12):
+    if not runs:
         return {}
-    both = np.concatenate(parts)
-    weight = 1.0 / np.maximum(np.std(both[:, :, 1], axis=0), 1e-9)
-    y, slope = (both[:, :, 0] * weight).sum(axis=1), (both[:, :, 1] * weight).sum(axis=1)
-    values, deviation, t = line(y, np.stack([slope, np.ones(len(y))], axis=1), np.ones(len(y), dtype=bool))
-    return {"torque delay": _quantity("torque delay", "s", values[0], SAFETY * t * deviation[0], "")}
+    inner = slice(motion.filter.edge, -motion.filter.edge)
+    commands = [motion.filter(run.more["tau_command"]) for run in runs]
+    late = [motion.filter(run.more.get("tau", run.torque)) - one for run, one in zip(runs, commands)]
+    y = np.concatenate([one[inner] for one in late])
+    if np.all(np.abs(y) < 1e-12):
+        return {}
+    rate = np.concatenate([-np.gradient(one, motion.period, axis=0)[inner] for one in commands])
+    number = np.concatenate([np.full(len(one[inner]), k) for k, one in enumerate(commands)])
+    offsets = np.broadcast_to(np.eye(y.shape[1]), (*y.shape, y.shape[1]))
+    X, use = np.concatenate([rate[:, :, None], offsets], axis=2), np.ones(y.shape, dtype=bool)
+    basis = np.diag(1.0 / np.maximum(np.linalg.norm(X, axis=(0, 1)), 1e-300))
+    weight = weights(y - y.mean(axis=0), use)
+    theta, residual = solve(X, y, weight, use, basis)
+    for _ in range(2):
+        weight = weights(residual, use)
+        theta, residual = solve(X, y, weight, use, basis)
+    spread, blocks = deviations(X, y, (weight, number, basis), block_length(residual, use))
+    half = SAFETY * float(student.ppf(0.975, max(blocks - 1, 1))) * spread[0]
+    return {"torque delay": _quantity("torque delay", "s", theta[0], half, "")}

@@ -9,6 +9,10 @@ rigid arm by S c, S from the regression of the sag's columns on the others. A co
 of the size of 0.1 mrad per N·m (10 kN·m/rad; half of a normal distribution); with the recording's own estimate ĉ ± σ_c
 it is c̃ ± s, mean and deviation of the two together. A load becomes θ + S c̃ ± √(half² + (1.96 S s)²). Friction and
 rotors keep their value, and |S c̃| is added to their interval: what looks like compliance may be another friction curve.
+
+Nothing weighs less than nothing. A mass that comes out below what there would be without the model's welded bodies is
+an error of the model as large as that, at least. The fit with the mass held at the lightest possible one is another
+estimate of the whole load; what it differs by beyond one deviation is room that the load's intervals must have.
 """
 
 from __future__ import annotations
@@ -44,6 +48,24 @@ def yielding_joints(rows: Rows, arm: Arm, main: Fit, kinds: tuple[str, ...]) -> 
     moved_by, width = S @ mean, np.sqrt(chance**2 + (SAFETY * 1.96) ** 2 * (S**2 @ left**2)) - chance
     load = np.arange(len(width)) < len(BODY)
     return np.where(load, moved_by, 0.0), width + np.where(load, 0.0, np.abs(moved_by))
+
+
+def lightest(arm: Arm) -> float:
+    """The least mass of a load, kg: that of an arm without the welded bodies of its model, such as a hand."""
+    return -sum(float(body[0]) for body in arm.welded.values())
+
+
+def room_for_the_lightest(rows: Rows, arm: Arm, main: Fit, kinds: tuple[str, ...], mass: float) -> Array:
+    """Half widths beyond chance that the ten intervals of a load need, whose mass is estimated as `mass`, kg."""
+    least = lightest(arm)
+    if not mass < least or not main.free[0]:
+        return np.zeros(len(BODY))
+    X = rows.X.copy()
+    X[:, :, 0] = 0.0
+    held = fit(replace(rows, y=rows.y - least * rows.X[:, :, 0], X=X), arm, kinds, intervals=False)
+    moved = (held.values - main.values)[: len(BODY)] / (least - main.values[0])
+    moved[0] = 1.0
+    return np.maximum(np.abs(moved) * (least - mass) - np.nan_to_num(main.deviation[: len(BODY)]), 0.0)
 
 
 def _not_negative(mean: Array, deviation: Array) -> tuple[Array, Array]:

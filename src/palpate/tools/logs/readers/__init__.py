@@ -12,9 +12,10 @@ from typing import BinaryIO
 
 from palpate.errors import FileError, InvalidInput
 from palpate.files import a_path, open_regular
-from palpate.tools.logs.table import Progress, Table
+from palpate.tools.logs.readers.table import Progress, Table
 
 MOST_FILE = 64 << 30  # bytes
+_DIGEST = 0.1  # share of the time that the file's hash takes
 READERS = {
     ".csv": "palpate.tools.logs.readers.csv_file:read",
     ".txt": "palpate.tools.logs.readers.csv_file:read",
@@ -46,12 +47,22 @@ def read_table(
     if suffix not in READERS:
         known = ", ".join(sorted(READERS))
         raise FileError(f"cannot read {path}: a recording ends in one of {known}, or is the folder of a rosbag2")
-    with _opened(place) as file:
-        digest = hashlib.sha256()
+    tell = progress or (lambda done, total: None)
+    digest = _digest(place, lambda done, total: tell(int(_DIGEST * done), total))
+    table = _reader(suffix)(place, wanted, lambda done, total: tell(int(_DIGEST * total + (1 - _DIGEST) * done), total))
+    return replace(table, path=os.fspath(path), sha256=digest)
+
+
+def _digest(path: Path, progress: Progress) -> str:
+    """The SHA-256 of a file's bytes."""
+    digest, done = hashlib.sha256(), 0
+    with _opened(path) as file:
+        size = os.fstat(file.fileno()).st_size
         while block := file.read(1 << 20):
             digest.update(block)
-    table = _reader(suffix)(place, wanted, progress or (lambda done, total: None))
-    return replace(table, path=os.fspath(path), sha256=digest.hexdigest())
+            done += len(block)
+            progress(done, size)
+    return digest.hexdigest()
 
 
 def _reader(suffix: str) -> Callable[[Path, Collection[str] | None, Progress], Table]:

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 from palpate.errors import FileError, InvalidInput, PalpateError
 from palpate.lazy import check_extra
 from palpate.tools.logs.readers.naming import Known
-from palpate.tools.logs.table import Growing, Progress, Stream, Table, refuse_empty
+from palpate.tools.logs.readers.table import Growing, Progress, Room, Stream, Table, refuse_empty
 
 _BLOCK = 4 << 20  # bytes read at once
 _LONGEST_HEAD = 1 << 20
@@ -46,20 +46,20 @@ def read(path: Path, wanted: Collection[str] | None, progress: Progress) -> Tabl
     if isinstance(wanted, Known) and kind == "csv":
         return Table(str(path), kind, ())  # nothing says what its columns mean: no row needs to be read
     kept = [name for name in layout.names if wanted is None or name in wanted]
-    growing = Growing(kept, str(path))
+    room = Room()
+    growing = Growing(kept, room)
     try:
         skipped = _blocks(path, layout, growing, progress)
     except PalpateError:
         raise
     except Exception as error:  # pyarrow's own errors, of many classes
         raise FileError(f"cannot read {path}: {' '.join(str(error).split())[:300]}") from error
-    columns = growing.columns()
-    rows = len(next(iter(columns.values()), ()))
-    if kept or rows:
-        refuse_empty(str(path), rows)
+    if kept or growing.rows:
+        refuse_empty(str(path), growing.rows)
+    columns, begins = growing.ended()
     notes = tuple(f"column {name!r} holds no numbers and was left out" for name in sorted(skipped))
     columns = {name: values for name, values in columns.items() if name not in skipped}
-    return Table(str(path), kind, (Stream("", columns),), (*layout.notes, *notes))
+    return Table(str(path), kind, (Stream("", columns, begins=begins),), (*layout.notes, *room.notes(), *notes))
 
 
 def _layout(path: Path) -> _Layout:
@@ -160,6 +160,7 @@ def _blocks(path: Path, layout: _Layout, growing: Growing, progress: Progress) -
             growing.add(columns)
             done = min(total, done + _BLOCK)
             progress(done, total)
+    pa.default_memory_pool().release_unused()
     return texts
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from palpate.errors import FileError, InvalidInput
-from palpate.tools.logs.table import FEWEST_ROWS, Progress, Stream, Table, refuse_empty, refuse_too_much
+from palpate.tools.logs.readers.table import FEWEST_ROWS, Progress, Stream, Table, refuse_empty, refuse_too_much
 
 _DEEPEST = 4  # structures inside structures
 

@@ -11,7 +11,7 @@ from palpate.errors import FileError, PalpateError
 from palpate.lazy import check_extra
 from palpate.tools.logs.readers.messages import Topic, is_heavy
 from palpate.tools.logs.readers.rosbag_file import decoded, table_of
-from palpate.tools.logs.table import Progress, Table
+from palpate.tools.logs.readers.table import Progress, Room, Table
 
 
 def read(path: Path, wanted: Collection[str] | None, progress: Progress) -> Table:
@@ -20,22 +20,28 @@ def read(path: Path, wanted: Collection[str] | None, progress: Progress) -> Tabl
     check_extra("rosbags", "logs", "reading ROS messages")
     topics: dict[str, Topic] = {}
     left: dict[str, str] = {}
+    room = Room()
     try:
-        _read_messages(path, wanted, topics, left, progress)
+        _read_messages(path, wanted, (topics, room), left, progress)
     except PalpateError:
         raise
     except Exception as error:  # a damaged file can fail anywhere inside the library
         raise FileError(f"cannot read {path}: it is damaged or no MCAP ({type(error).__name__}: {error})") from error
     notes = [f"topic {name} is encoded as {form} and was left out" for name, form in left.items()]
-    return table_of(path, "mcap", topics.values(), notes)
+    return table_of(path, "mcap", (topics.values(), room), notes)
 
 
 def _read_messages(
-    path: Path, wanted: Collection[str] | None, topics: dict[str, Topic], left: dict[str, str], progress: Progress
+    path: Path,
+    wanted: Collection[str] | None,
+    content: tuple[dict[str, Topic], Room],
+    left: dict[str, str],
+    progress: Progress,
 ) -> None:
     from mcap.reader import make_reader
     from rosbags.typesys import Stores, get_typestore
 
+    topics, room = content
     store, known, total = get_typestore(Stores.ROS2_HUMBLE), set(), path.stat().st_size
     with open(path, "rb") as file:
         for done, (schema, channel, message) in enumerate(make_reader(file).iter_messages()):
@@ -52,7 +58,7 @@ def _read_messages(
             else:
                 left[channel.topic] = channel.message_encoding
                 continue
-            topic = topics.setdefault(channel.topic, Topic(channel.topic, str(path), wanted))
+            topic = topics.setdefault(channel.topic, Topic(channel.topic, room, wanted))
             topic.add(value, 1e-9 * message.log_time)
             if done % 10000 == 0:
                 progress(min(file.tell(), total), total)

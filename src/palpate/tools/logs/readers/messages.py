@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from palpate.tools.logs.table import Stream, refuse_too_much
+from palpate.tools.logs.readers.table import Growing, Room, Stream
 
 _MOST_NUMBERS = 512  # of one message: a larger one is an image or a cloud
+_GATHERED = 1024  # messages that become a chunk together
+_CLOCKS = ("stamp", "received")  # which are the first two columns of a form
 _MOST_FORMS = 16  # of one topic: publishers that share it
 _HEAVY = re.compile(r"Image|PointCloud|Marker|OccupancyGrid|LaserScan|TFMessage|/Log$|String$")
 
@@ -28,8 +30,8 @@ class Topic:
     Publishers that share a topic, such as an arm and its gripper, send messages of other joints: each form is a stream.
     """
 
-    def __init__(self, name: str, path: str, wanted: Collection[str] | None) -> None:
-        self.name, self.path, self.wanted = name, path, wanted
+    def __init__(self, name: str, room: Room, wanted: Collection[str] | None) -> None:
+        self.name, self.room, self.wanted = name, room, wanted
         self.forms: dict[frozenset[str], _Form] = {}
         self.skipped = 0
 
@@ -42,17 +44,15 @@ class Topic:
             if len(values) > _MOST_NUMBERS or len(self.forms) >= _MOST_FORMS:
                 self.skipped += 1
                 return
-            form = self.forms[key] = _Form([n for n in values if self.wanted is None or n in self.wanted])
-        form.rows.extend(values[name] for name in form.names)
-        form.stamps.append(stamp_of(message))
-        form.received.append(received)
-        refuse_too_much(self.path, 8 * sum(len(one.rows) + 2 * len(one.stamps) for one in self.forms.values()))
+            names = [n for n in values if self.wanted is None or n in self.wanted]
+            form = self.forms[key] = _Form(names, self.room)
+        form.add([stamp_of(message), received, *(values[name] for name in form.names)])
 
     def streams(self) -> list[Stream]:
         """The columns of each form with numbers, the most frequent form first; a column belongs to one of them."""
         taken: set[str] = set()
         out = []
-        for form in sorted(self.forms.values(), key=lambda one: -len(one.stamps)):
+        for form in sorted(self.forms.values(), key=lambda one: -one.count):
             stream = form.stream(self.name, taken)
             taken |= set(stream.columns)
             if stream.columns:
@@ -63,16 +63,31 @@ class Topic:
 class _Form:
     """Messages of the same fields."""
 
-    def __init__(self, names: list[str]) -> None:
-        self.names = names
-        self.rows, self.stamps, self.received = array("d"), array("d"), array("d")
+    def __init__(self, names: list[str], room: Room) -> None:
+        self.names, self.count, self.gathered = names, 0, array("d")
+        self.growing = Growing((*_CLOCKS, *names), room)
+
+    def add(self, row: list[float]) -> None:
+        """Take the clocks and numbers of one message; of one without wanted numbers only the count."""
+        self.count += 1
+        if self.names:
+            self.gathered.extend(row)
+        if len(self.gathered) >= _GATHERED * len(row):
+            self._hand_over()
+
+    def _hand_over(self) -> None:
+        rows, self.gathered = np.frombuffer(self.gathered).reshape(-1, len(self.growing.names)), array("d")
+        self.growing.add(rows.T)
 
     def stream(self, topic: str, taken: Collection[str]) -> Stream:
-        rows = np.frombuffer(self.rows).reshape(len(self.stamps), len(self.names)) if self.rows else np.empty((0, 0))
-        stamps, received = np.array(self.stamps), np.array(self.received)
-        own = stamps if np.isfinite(stamps).all() and np.ptp(stamps) > 0 else None
-        columns = {n: rows[:, k].copy() for k, n in enumerate(self.names) if len(rows) and n not in taken}
-        return Stream(topic, columns, received if own is None else own, None if own is None else received)
+        if self.gathered:
+            self._hand_over()
+        columns, begins = self.growing.ended()
+        stamps, received = (columns.pop(name, np.empty(0)) for name in _CLOCKS)
+        own = stamps if len(stamps) and np.isfinite(stamps).all() and np.ptp(stamps) > 0 else None
+        columns = {name: values for name, values in columns.items() if name not in taken}
+        clocks = received if own is None else own, None if own is None else received
+        return Stream(topic, columns, *clocks, begins)
 
 
 def stamp_of(message: Any) -> float:

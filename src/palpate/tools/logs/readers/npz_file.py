@@ -13,7 +13,7 @@ from palpate.errors import FileError, PalpateError
 from palpate.parquet import check_memory
 from palpate.tools.logs.readers.mat_file import is_numeric, table_of_arrays
 from palpate.tools.logs.readers.parquet_file import read_trace
-from palpate.tools.logs.table import Progress, Table
+from palpate.tools.logs.readers.table import Progress, Table
 from palpate.trace.load import npz_array
 from palpate.trace.save import NPZ_HEADER
 

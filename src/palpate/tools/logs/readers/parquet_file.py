@@ -12,7 +12,7 @@ from palpate.errors import DamagedTable, FileError, TraceError
 from palpate.lazy import check_extra
 from palpate.parquet import is_ours
 from palpate.tools.logs.readers.naming import Known
-from palpate.tools.logs.table import Growing, Progress, Stream, Table, refuse_empty
+from palpate.tools.logs.readers.table import Growing, Progress, Room, Stream, Table, refuse_empty
 from palpate.trace import load_trace
 
 
@@ -30,26 +30,31 @@ def read(path: Path, wanted: Collection[str] | None, progress: Progress) -> Tabl
     from pyarrow import parquet
 
     try:
-        with parquet.ParquetFile(path) as file:
+        with parquet.ParquetFile(path, **_BOUNDED) as file:
             fields = list(file.schema_arrow)
-            columns, total, done = _Columns(str(path), wanted), file.metadata.num_rows, 0
+            columns, total, done = _Columns(wanted), file.metadata.num_rows, 0
             for batch in file.iter_batches(65536, columns=[f.name for f in fields if columns.takes(f)]):
                 columns.add(batch)
                 done += batch.num_rows
                 progress(done, total)
     except (pa.ArrowException, OSError) as error:
         raise FileError(f"cannot read {path}: {' '.join(str(error).split())[:300]}") from error
-    numbers = columns.columns()
-    refuse_empty(str(path), total if not numbers else len(next(iter(numbers.values()))))
+    pa.default_memory_pool().release_unused()
+    refuse_empty(str(path), total)
+    numbers, begins = columns.growing.ended() if columns.growing is not None else ({}, ((0, 0),))
     notes = tuple(f"column {name!r} holds no numbers" for name in columns.left)
-    return Table(str(path), "parquet", (Stream("", numbers),), notes)
+    return Table(str(path), "parquet", (Stream("", numbers, begins=begins),), (*columns.room.notes(), *notes))
+
+
+# Else whole row groups are held, which may be the whole file, and the last one still while the next is read.
+_BOUNDED: dict[str, Any] = {"buffer_size": 1 << 20, "pre_buffer": False}
 
 
 class _Columns:
     """Columns of numbers, times and lists of numbers, whose entries become columns: q[0], q[1] …"""
 
-    def __init__(self, path: str, wanted: Collection[str] | None) -> None:
-        self.path, self.wanted, self.left = path, wanted, []
+    def __init__(self, wanted: Collection[str] | None) -> None:
+        self.wanted, self.left, self.room = wanted, [], Room()
         self.growing: Growing | None = None
 
     def takes(self, field: Any) -> bool:
@@ -72,12 +77,8 @@ class _Columns:
             n: v for n, v in parts.items() if self.wanted is None or isinstance(self.wanted, Known) or n in self.wanted
         }
         if self.growing is None:
-            self.growing = Growing(list(kept), self.path)
+            self.growing = Growing(list(kept), self.room)
         self.growing.add(kept[name] for name in self.growing.names)
-
-    def columns(self) -> dict[str, np.ndarray]:
-        """The whole columns."""
-        return {} if self.growing is None else self.growing.columns()
 
 
 def _is_list(kind: Any) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 from palpate.errors import FileError, PalpateError
 from palpate.lazy import check_extra
 from palpate.tools.logs.readers.messages import Topic, is_heavy
-from palpate.tools.logs.table import Progress, Table, refuse_empty
+from palpate.tools.logs.readers.table import Progress, Room, Table, refuse_empty
 
 
 def read(path: Path, wanted: Collection[str] | None, progress: Progress) -> Table:
@@ -18,7 +18,7 @@ def read(path: Path, wanted: Collection[str] | None, progress: Progress) -> Tabl
     check_extra("rosbags", "logs", "reading a rosbag2")
     from rosbags.typesys import Stores, get_typestore
 
-    store, notes = get_typestore(Stores.ROS2_HUMBLE), []
+    store, notes, room = get_typestore(Stores.ROS2_HUMBLE), [], Room()
     try:
         with sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True) as bag:
             listed = bag.execute("SELECT id, name, type, serialization_format FROM topics").fetchall()
@@ -26,19 +26,20 @@ def read(path: Path, wanted: Collection[str] | None, progress: Progress) -> Tabl
             readable = store.fielddefs
             kinds = {i: (n, k) for i, n, k, f in listed if f == "cdr" and k in readable and not is_heavy(k)}
             notes = [f"topic {n} of type {k} was left out" for i, n, k, _ in listed if i not in kinds]
-            topics = {i: Topic(name, str(path), wanted) for i, (name, _) in kinds.items()}
+            topics = {i: Topic(name, room, wanted) for i, (name, _) in kinds.items()}
             _messages(bag, kinds, topics, store, progress)
     except sqlite3.DatabaseError as error:
         raise FileError(f"cannot read {path}: it is damaged or no rosbag2 ({error})") from error
-    return table_of(path, "rosbag2", topics.values(), notes)
+    return table_of(path, "rosbag2", (topics.values(), room), notes)
 
 
-def table_of(path: Path, kind: str, topics: Iterable[Topic], notes: list[str]) -> Table:
-    """The table of a bag's topics."""
+def table_of(path: Path, kind: str, content: tuple[Iterable[Topic], Room], notes: list[str]) -> Table:
+    """The table of a bag's topics, and of the memory that they share."""
+    topics, room = content
     streams = tuple(stream for topic in topics for stream in topic.streams())
     notes += [f"{t.skipped} messages of {t.name} hold too many numbers and were left out" for t in topics if t.skipped]
     refuse_empty(str(path), max(map(len, streams), default=0))
-    return Table(str(path), kind, streams, tuple(notes))
+    return Table(str(path), kind, streams, (*room.notes(), *notes))
 
 
 def _register_own(bag: Any, store: Any) -> None:
@@ -62,13 +63,14 @@ def read_ros1(path: Path, wanted: Collection[str] | None, progress: Progress) ->
 
     topics: dict[str, Topic] = {}
     left: dict[str, str] = {}
+    room = Room()
     try:
         with AnyReader([path]) as bag:
             chosen = [c for c in bag.connections if not is_heavy(c.msgtype)]
             left = {c.topic: c.msgtype for c in bag.connections if is_heavy(c.msgtype)}
             total = sum(c.msgcount for c in chosen)
             for done, (connection, received, data) in enumerate(bag.messages(chosen)):
-                topic = topics.setdefault(connection.topic, Topic(connection.topic, str(path), wanted))
+                topic = topics.setdefault(connection.topic, Topic(connection.topic, room, wanted))
                 topic.add(bag.deserialize(data, connection.msgtype), 1e-9 * received)
                 if done % 10000 == 0:
                     progress(done, total)
@@ -77,7 +79,7 @@ def read_ros1(path: Path, wanted: Collection[str] | None, progress: Progress) ->
     except Exception as error:  # a damaged file can fail anywhere inside the library
         raise FileError(f"cannot read {path}: it is damaged or no bag ({type(error).__name__}: {error})") from error
     notes = [f"topic {name} of type {kind} was left out" for name, kind in left.items()]
-    return table_of(path, "rosbag1", topics.values(), notes)
+    return table_of(path, "rosbag1", (topics.values(), room), notes)
 
 
 def _messages(bag: Any, kinds: dict[int, Any], topics: dict[int, Topic], store: Any, progress: Progress) -> None:

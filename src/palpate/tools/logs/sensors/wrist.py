@@ -41,13 +41,13 @@ def wrench_bias(log: Log, robot: Robot, motion: Motion) -> dict[str, Quantity]:
     y, X, run = y[use], X[use], run[use]
     weight = _weights(X, y)
     basis, refused = told_apart(X, weight, names)
-    z, residual = solve(X @ basis, y, weight, np.ones_like(y, dtype=bool))
+    theta, residual = solve(X, y, weight, np.ones_like(y, dtype=bool), basis)
     block = block_length(residual, np.ones_like(y, dtype=bool))
-    spread, blocks = deviations(X @ basis, y, (weight, run, basis), block)
+    spread, blocks = deviations(X, y, (weight, run, basis), block)
     half = SAFETY * float(student.ppf(0.975, max(blocks - 1, 1))) * spread
     quantities = {}
     for k, (name, unit) in enumerate(zip(names, _UNITS)):
-        value = float((basis @ z)[k])
+        value = float(theta[k])
         quantities[name] = Quantity(name, unit, value, value - half[k], value + half[k], float(half[k]))
         if name in refused:
             quantities[name] = Quantity(name, unit, np.nan, np.nan, np.nan, np.nan, refused[name])
