@@ -42,7 +42,7 @@ VARY = {
     "world.surfaces.0.stiffness": "loguniform(5e3, 3e4)",
 }
 ROUNDS, TICKS = 15, 1000
-BLOCKS, BLOCK = 5, 100  # turns, and runs of one process in each
+BLOCKS, BLOCK = 5, 300  # turns, and runs of one worker in each: so many that the last hand-over does not count
 
 
 def measure() -> list[Measurement]:
@@ -138,9 +138,10 @@ def _side_by_side() -> list[Measurement]:
     ]
     for name in kinds:
         speed, beside = tick[name, 1] / tick[name, 2], tick["mj_step", 2] / tick[name, 2]
+        wanted = None if name == "processes" else 1.8  # runs on equations are made in threads
         rows += [
             Measurement(f"two {name}: ticks a second", 1.0 / tick[name, 2], "1/s"),
-            Measurement(f"two {name}, over those of bare mj_step in two threads", beside, "×", 1.8, at_least=True),
+            Measurement(f"two {name}, over those of bare mj_step in two threads", beside, "×", wanted, at_least=True),
             Measurement(f"two {name} over one, runs a second", speed, "×"),
             Measurement(f"two {name} over one, as a share of mj_step's own", speed / machine, "×", 0.95, at_least=True),
         ]

@@ -38,7 +38,7 @@ from palpate.world.plants.plant import Plant
 from palpate.world.sensing.custom import BoundSensor
 
 MOST_STEPS = 100_000  # physics steps of a block: a fifth of a second, in which Ctrl-C waits
-MOST_BYTES = 16e6  # of its samples; each thread of a sweep has a block
+MOST_BYTES = 1e6  # of its samples: each thread of a sweep has a block, and its share of the cache
 _OF_SCENE = ("body_", "jnt_", "dof_", "geom_")  # fields of a compiled scene that a run may have changed
 
 _call = caller(types.int64, types.int64, types.int64)

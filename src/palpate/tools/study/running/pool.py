@@ -36,7 +36,7 @@ _STARTING = threading.Lock()
 ATTEMPTS = 2  # how often a chunk may end its process before its runs are made one by one
 # A process hangs if it takes longer than HUNG s, and than TIMES the slowest chunk so far.
 HUNG, TIMES = 600.0, 100.0
-HAND_OVER = 0.1  # s of work that a thread takes at a time
+HAND_OVER = 0.05  # s of work that a thread takes at a time
 
 
 class InProcess:
