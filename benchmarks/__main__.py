@@ -27,6 +27,8 @@ from benchmarks.peers.elsewhere import NOT_COMPARED, versions_elsewhere
 ROOT = Path(__file__).parents[1]
 LONG_SWEEP = Path(__file__).parent / "long_sweep.json"  # what `make bench-sweep` found last, for every page
 TIMEOUT = 300.0  # s, of one benchmark
+# Threads that a library of linear algebra starts spin while they wait: CPU seconds that compute nothing.
+ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
 
 
 def names() -> list[str]:
@@ -59,8 +61,9 @@ def run(name: str, repeats: int, seconds: float, timeout: float) -> Outcome:
 
 def _ended(words: Sequence[str], timeout: float) -> tuple[str, str]:
     """What a process said, and why it did not end as it should."""
+    environment, pipe = {**os.environ, **ONE_THREAD}, subprocess.PIPE
     with subprocess.Popen(
-        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT, start_new_session=True
+        words, stdout=pipe, stderr=pipe, text=True, cwd=ROOT, start_new_session=True, env=environment
     ) as process:
         try:
             said, complaint = process.communicate(timeout=timeout)
