@@ -125,12 +125,13 @@ def count(kind: str, seeds: Iterable[int], out: Path | None = None) -> dict[str,
     """
     wanted = list(seeds)
     known = {} if out is None else _read(out, kind)
-    missing, started = [seed for seed in wanted if seed not in known], time.perf_counter()
+    missing = [seed for seed in wanted if seed not in known]
+    started = time.perf_counter()  # clock: says how long the rest takes
     for done, seed in enumerate(missing, 1):
         known[seed] = intervals(kind, seed)
         if out is not None:
             _append(out, kind, seed, known[seed])
-            left = (time.perf_counter() - started) / done * (len(missing) - done)
+            left = (time.perf_counter() - started) / done * (len(missing) - done)  # clock: as above
             print(f"\r{kind}: {done} of {len(missing)} recordings, {left:.0f} s left ", end="", file=sys.stderr)
     if out is not None and missing:
         print(file=sys.stderr)
