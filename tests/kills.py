@@ -220,11 +220,11 @@ def is_whole(name: str, there: dict[str, bytes], whole: dict[str, bytes], folder
 
 
 def _can_be_read(file: Path) -> bool:
-    from palpate.parquet import read_columns
+    from palpate.tools.study.running.chunk_file import read_chunk
     from palpate.trace import load_trace
 
     try:
-        return len(load_trace(file)) >= 0 if file.suffix == ".parts" else bool(read_columns(file))
+        return len(load_trace(file)) >= 0 if file.suffix == ".parts" else bool(read_chunk(file))
     except Exception as error:
         print(f"{file}: {error}", file=sys.stderr)
         return False
